@@ -1,0 +1,53 @@
+// Child processes and host facts.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepslack/base/json.h"
+
+namespace stepslack::base {
+
+struct ProcessSpec {
+  std::vector<std::string> argv;               // argv[0] is the executable's path
+  std::map<std::string, std::string> env;      // added to the parent's environment
+  std::string log_path;                        // stdout and stderr, appended
+  int core = -1;                               // pin to this core; -1: leave as it is
+};
+
+struct ProcessEnd {
+  int exit_code = 0;  // meaningful when signal is 0
+  int signal = 0;     // terminating signal
+};
+
+// A child in its own process group; it is killed when the parent dies (PDEATHSIG) and when
+// the handle is destroyed while it still runs.
+class Process {
+ public:
+  static Result<Process> Start(const ProcessSpec& spec);  // PROC-0001
+  Process(Process&& other) noexcept;
+  Process& operator=(Process&& other) noexcept;
+  ~Process();
+
+  pid_t pid() const { return pid_; }
+  // The end of the child if it has ended; never blocks.
+  std::optional<ProcessEnd> Poll();
+  // SIGKILL to the whole group, then reaped.
+  void Kill();
+
+ private:
+  explicit Process(pid_t pid) : pid_(pid) {}
+  pid_t pid_ = -1;
+  std::optional<ProcessEnd> end_;
+};
+
+// CPU model, usable cores, memory, kernel, BLAS, C library: the hardware tag's content.
+Json HostFacts();
+// Absolute path of the running executable.
+std::string ExecutablePath();
+
+}  // namespace stepslack::base

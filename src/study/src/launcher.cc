@@ -1,0 +1,234 @@
+#include "stepslack/study/launcher.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "metrics_tail.h"
+#include "stepslack/base/digest.h"
+#include "stepslack/base/file.h"
+#include "stepslack/base/process.h"
+#include "stepslack/base/text.h"
+
+namespace stepslack::study {
+namespace {
+
+using base::ExitCode;
+using base::Fail;
+using base::JoinPath;
+
+constexpr auto kPollInterval = std::chrono::milliseconds(20);
+constexpr double kGraceSeconds = 3;  // for the other ranks to say what they saw
+
+std::vector<int> AllowedCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(static_cast<size_t>(core), &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+std::string LogPath(const std::string& folder, int rank) {
+  return JoinPath(folder, fmt::format("log.rank{}.txt", rank));
+}
+
+// The last error block of a rank's log: "error[...]..." and its help line.
+std::string LastError(const std::string& folder, int rank) {
+  const auto log = base::ReadFile(LogPath(folder, rank));
+  if (!log) return {};
+  const size_t at = log->rfind("error[");
+  if (at == std::string::npos) return {};
+  const size_t end = log->find('\n', at);
+  return log->substr(at, end == std::string::npos ? end : end - at);
+}
+
+class RankGroup {
+ public:
+  RankGroup(std::string folder, int world_size)
+      : folder_(std::move(folder)), world_size_(world_size) {}
+
+  base::Status Start(const Launcher& launcher) {
+    const std::vector<int> cores = AllowedCores();
+    const std::string store =
+        JoinPath(folder_, fmt::format("rendezvous.{}.{}", getpid(), base::NowNs()));
+    for (int rank = 0; rank < world_size_; ++rank) {
+      base::ProcessSpec spec;
+      spec.argv = {launcher.worker, "--run-dir", folder_};
+      spec.env = {{"STEPSLACK_RANK", std::to_string(rank)},
+                  {"STEPSLACK_WORLD_SIZE", std::to_string(world_size_)},
+                  {"STEPSLACK_STORE", store},
+                  {"OMP_NUM_THREADS", "1"},
+                  {"OPENBLAS_NUM_THREADS", "1"}};
+      spec.log_path = LogPath(folder_, rank);
+      // Unpinned ranks can end up sharing one core while another is idle.
+      if (!cores.empty()) spec.core = cores[static_cast<size_t>(rank) % cores.size()];
+      SS_TRY(base::Process process, base::Process::Start(spec));
+      ranks_.push_back(std::move(process));
+    }
+    store_ = store;
+    return {};
+  }
+
+  ~RankGroup() {
+    for (base::Process& rank : ranks_) rank.Kill();
+    if (!store_.empty()) ::unlink(store_.c_str());
+  }
+  RankGroup(const RankGroup&) = delete;
+  RankGroup& operator=(const RankGroup&) = delete;
+
+  // 0: all ended well; -1: still running; else 1 + the first rank seen to have failed.
+  int Poll() {
+    bool running = false;
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      const auto end = ranks_[rank].Poll();
+      running = running || !end;
+      if (end && (end->signal != 0 || end->exit_code != 0)) {
+        return static_cast<int>(rank) + 1;
+      }
+    }
+    return running ? -1 : 0;
+  }
+
+  // What the failed ranks say. A killed rank explains the others' communication errors, so
+  // it is named first.
+  base::Error Failure(const std::string& label) {
+    const int64_t deadline = base::NowNs() + static_cast<int64_t>(kGraceSeconds * 1e9);
+    while (base::NowNs() < deadline && AnyRunning()) {
+      std::this_thread::sleep_for(kPollInterval);
+    }
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      const auto end = ranks_[rank].Poll();
+      if (end && end->signal != 0) {
+        return {"STUDY-0003", ExitCode::kEnvironment,
+                fmt::format("rank {} was killed by signal {} ({})", rank, end->signal,
+                            sigabbrev_np(end->signal)),
+                fmt::format("run `{}`", label),
+                "run the same command again: the run resumes from its last checkpoint "
+                "(signal 9 without a person behind it is often the out-of-memory killer)"};
+      }
+    }
+    return EndedWithError(label);
+  }
+
+ private:
+  bool AnyRunning() {
+    bool running = false;
+    for (base::Process& rank : ranks_) running = !rank.Poll() || running;
+    return running;
+  }
+
+  base::Error EndedWithError(const std::string& label) {
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      const auto end = ranks_[rank].Poll();
+      if (!end || end->exit_code == 0) continue;
+      std::string said = LastError(folder_, static_cast<int>(rank));
+      if (said.empty()) said = "it wrote no error message";
+      return {"STUDY-0002", static_cast<ExitCode>(end->exit_code),
+              fmt::format("rank {} ended with exit code {}: {}", rank, end->exit_code, said),
+              fmt::format("run `{}`", label),
+              fmt::format("see {}", LogPath(folder_, static_cast<int>(rank)))};
+    }
+    return {"STUDY-0006", ExitCode::kEnvironment, "the ranks ended without a result",
+            fmt::format("run `{}`", label), fmt::format("see the logs in {}", folder_)};
+  }
+
+  std::string folder_;
+  int world_size_;
+  std::vector<base::Process> ranks_;
+  std::string store_;
+};
+
+base::Status Watch(const Launcher& launcher, const RunRequest& request,
+                   const std::string& folder, RankGroup& group,
+                   const base::Context& context, const RunProgress& progress) {
+  MetricsTail tail(JoinPath(folder, "metrics.rank0.jsonl"));
+  int64_t last_change_ns = base::NowNs();
+  while (true) {
+    const int state = group.Poll();
+    if (state == 0) return {};
+    if (state > 0) return tl::unexpected(group.Failure(request.label));
+    if (context.StopRequested()) {
+      return Fail("STUDY-0005", ExitCode::kInterrupted, "interrupted",
+                  fmt::format("run `{}`", request.label),
+                  "run the same command again: finished work is kept");
+    }
+    if (tail.Read()) {
+      last_change_ns = base::NowNs();
+      progress(tail.samples(), tail.relative_mae());
+    }
+    const double silent_s = static_cast<double>(base::NowNs() - last_change_ns) * 1e-9;
+    if (silent_s > launcher.stall_seconds) {
+      return Fail("STUDY-0004", ExitCode::kEnvironment,
+                  fmt::format("no progress for {:.0f} s; the ranks were ended", silent_s),
+                  fmt::format("run `{}`", request.label),
+                  "look for a stopped process or a full machine, then run again");
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+}
+
+}  // namespace
+
+base::Result<Launcher> FindLauncher(const std::string& worker,
+                                    const std::string& runs_folder) {
+  auto digest = base::Sha256OfFile(worker);
+  if (!digest) {
+    return Fail("STUDY-0001", ExitCode::kEnvironment, "the training worker is not there",
+                worker, "build the target stepslack-worker (./run does)");
+  }
+  Launcher launcher;
+  launcher.worker = worker;
+  launcher.worker_sha256 = *digest;
+  launcher.runs_folder = runs_folder;
+  return launcher;
+}
+
+std::string RunId(const Launcher& launcher, const RunRequest& request) {
+  // Data files are objects named by their digest: the name identifies the content and
+  // stays the same when the room is moved.
+  record::TrainPlan plan = request.plan;
+  plan.inputs_path = base::FileName(plan.inputs_path);
+  plan.targets_path = base::FileName(plan.targets_path);
+  base::Json identity;
+  identity.Set("plan", record::ToJson(plan));
+  identity.Set("world_size", request.world_size);
+  identity.Set("repeat", request.repeat);
+  identity.Set("worker", launcher.worker_sha256);
+  return base::Sha256Of(identity.Dump(-1)).substr(0, 16);
+}
+
+base::Result<record::RunRecord> Execute(const Launcher& launcher, const RunRequest& request,
+                                        const base::Context& context,
+                                        const RunProgress& progress) {
+  const std::string folder = JoinPath(launcher.runs_folder, RunId(launcher, request));
+  if (base::PathExists(JoinPath(folder, "run.json"))) {
+    auto summary = record::ReadRunSummary(folder);
+    if (summary && summary->status == "done") return record::ReadRun(folder);
+  }
+  SS_RETURN_IF_ERROR(base::MakeFolders(folder));
+  SS_RETURN_IF_ERROR(base::WriteFileAtomic(JoinPath(folder, "plan.json"),
+                                           record::ToJson(request.plan).Dump() + "\n"));
+  {
+    RankGroup group(folder, request.world_size);
+    SS_RETURN_IF_ERROR(group.Start(launcher));
+    SS_RETURN_IF_ERROR(Watch(launcher, request, folder, group, context, progress));
+  }
+  SS_TRY(record::RunRecord run, record::ReadRun(folder));
+  if (run.summary.status != "done") {
+    return Fail("STUDY-0007", ExitCode::kEnvironment,
+                "the run ended as " + run.summary.status + ": " + run.summary.failure,
+                folder, "see the logs in this folder");
+  }
+  return run;
+}
+
+}  // namespace stepslack::study
