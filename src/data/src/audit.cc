@@ -120,8 +120,8 @@ PairTally Tally(const MapCollection& collection, const DuplicateCluster& cluster
   PairTally tally;
   tally.all = PairsIn(static_cast<int64_t>(cluster.maps.size()));
   for (const auto& [group, n] : by_group) tally.same_group += PairsIn(n);
-  const bool exact = cluster.kind == LinkKind::kExactSample ||
-                     cluster.kind == LinkKind::kExactChannel;
+  const bool exact =
+      cluster.kind == LinkKind::kExactSample || cluster.kind == LinkKind::kExactChannel;
   if (exact) return tally;
   for (const auto& [variant, n] : by_variant) tally.all -= PairsIn(n);
   for (const auto& [both, n] : by_both) tally.same_group -= PairsIn(n);
@@ -137,7 +137,8 @@ class PairList {
 
   void Add(LinkKind kind, const std::string& channel, bool leaks, int64_t a, int64_t b,
            double distance) {
-    if (collection_.maps[size_t(b)].id < collection_.maps[size_t(a)].id) std::swap(a, b);
+    if (collection_.maps[size_t(b)].id < collection_.maps[size_t(a)].id)
+      std::swap(a, b);
     const WholeMap& x = collection_.maps[size_t(a)];
     const WholeMap& y = collection_.maps[size_t(b)];
     pairs_.push_back(

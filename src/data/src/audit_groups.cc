@@ -23,7 +23,8 @@ class UnionFind {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
   }
-  // The smaller number becomes the root, so names sort the same however maps are ordered.
+  // The smaller number becomes the root, so names sort the same however maps are
+  // ordered.
   void Unite(size_t a, size_t b) {
     a = Root(a);
     b = Root(b);
@@ -69,7 +70,8 @@ std::vector<GroupMerge> UniteGroups(MapCollection& collection,
   for (size_t i = 0; i < names.size(); ++i) {
     merged[sets.Root(i)].members.push_back(names[i]);
   }
-  std::erase_if(merged, [](const auto& entry) { return entry.second.members.size() < 2; });
+  std::erase_if(merged,
+                [](const auto& entry) { return entry.second.members.size() < 2; });
   std::vector<GroupMerge> out;
   for (auto& [root, merge] : merged) {
     merge.name = JoinedName(merge.members);

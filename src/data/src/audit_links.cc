@@ -68,9 +68,8 @@ std::vector<int> VariantsOf(const std::vector<Fingerprint>& prints,
   std::vector<int> out;
   for (const int64_t i : maps) {
     const auto next = static_cast<int>(number.size());
-    out.push_back(
-        number.try_emplace(key(prints[static_cast<size_t>(i)], plane), next)
-            .first->second);
+    out.push_back(number.try_emplace(key(prints[static_cast<size_t>(i)], plane), next)
+                      .first->second);
   }
   return out;
 }
@@ -132,7 +131,8 @@ class ClusterSearch {
         continue;
       }
       std::vector<int> variant(maps.size(), 0);
-      out.push_back({kind, plane.name, plane.leaks, std::move(maps), std::move(variant)});
+      out.push_back(
+          {kind, plane.name, plane.leaks, std::move(maps), std::move(variant)});
     }
   }
 
@@ -145,7 +145,8 @@ class ClusterSearch {
           AllEqual(VariantsOf(prints_, maps, 0, SampleInvariantKey))) {
         continue;
       }
-      out.push_back({kind, plane.name, plane.leaks, std::move(maps), std::move(variant)});
+      out.push_back(
+          {kind, plane.name, plane.leaks, std::move(maps), std::move(variant)});
     }
   }
 

@@ -81,18 +81,19 @@ std::string Describe(const AuditResult& result) {
       "split audit of {} maps: {}; {} of {} test rows leaked\n", result.maps,
       result.leak_free() ? "no leak found" : "LEAK", result.leaked_test_rows(), test);
   for (const LinkCount& count : result.counts) {
-    text += fmt::format("  {}: {} pairs, {} of them across groups{}\n", count.label,
-                        count.pairs, count.across_groups,
-                        count.leaks ? "" : " (shared by design, not counted as a leak)");
+    text +=
+        fmt::format("  {}: {} pairs, {} of them across groups{}\n", count.label,
+                    count.pairs, count.across_groups,
+                    count.leaks ? "" : " (shared by design, not counted as a leak)");
   }
   text += fmt::format(
       "  near duplicates: {} pairs considered, {} compared in full, threshold {}\n",
       result.near_considered, result.near_compared, base::Human(result.near_threshold));
   for (const FoldAudit& fold : result.folds) {
     if (fold.leaked_test.empty() && fold.group_overlap.empty()) continue;
-    text += fmt::format("  fold {}: {} of {} test maps leaked, {} groups on two sides\n",
-                        fold.name, fold.leaked_test.size(), fold.test,
-                        fold.group_overlap.size());
+    text += fmt::format(
+        "  fold {}: {} of {} test maps leaked, {} groups on two sides\n", fold.name,
+        fold.leaked_test.size(), fold.test, fold.group_overlap.size());
     for (const auto& [reason, count] : fold.reasons) {
       text += fmt::format("    {}: {} test maps\n", reason, count);
     }

@@ -59,11 +59,12 @@ std::vector<Rule> DeclareRules(const std::vector<Channel>& channels,
                      return WrongPlaneSize(map, count);
                    }});
   rules.push_back({"non_finite", "a value is NaN or infinite", AnyNotFinite});
-  rules.push_back({"negative_drop",
-                   fmt::format("a target value is below -{} mV", options.drop_tolerance),
-                   [tolerance = options.drop_tolerance](const WholeMap& map) {
-                     return AnyBelow(map.target, -tolerance);
-                   }});
+  rules.push_back(
+      {"negative_drop",
+       fmt::format("a target value is below -{} mV", options.drop_tolerance),
+       [tolerance = options.drop_tolerance](const WholeMap& map) {
+         return AnyBelow(map.target, -tolerance);
+       }});
   rules.push_back({"negative_current", "a current value is below zero",
                    [current](const WholeMap& map) {
                      const auto c = static_cast<size_t>(current);
@@ -74,15 +75,13 @@ std::vector<Rule> DeclareRules(const std::vector<Channel>& channels,
                    [](const WholeMap& map) {
                      return map.target.empty() || IsConstant(map.target);
                    }});
-  rules.push_back({"class_not_integer", "a class is not a whole number from 0 on",
-                   [channels](const WholeMap& map) {
-                     return AnyBadClass(map, channels);
-                   }});
-  rules.push_back({"below_tile_size",
-                   fmt::format("height or width is below the tile size {}", tile),
-                   [tile](const WholeMap& map) {
-                     return map.height < tile || map.width < tile;
-                   }});
+  rules.push_back(
+      {"class_not_integer", "a class is not a whole number from 0 on",
+       [channels](const WholeMap& map) { return AnyBadClass(map, channels); }});
+  rules.push_back(
+      {"below_tile_size",
+       fmt::format("height or width is below the tile size {}", tile),
+       [tile](const WholeMap& map) { return map.height < tile || map.width < tile; }});
   return rules;
 }
 
@@ -152,10 +151,9 @@ base::Json ToJson(const CleanResult& result) {
 }
 
 std::string Describe(const CleanResult& result) {
-  std::string text =
-      fmt::format("{} maps kept, {} in quarantine; {} rules checked\n",
-                  result.kept.maps.size(), result.quarantined.size(),
-                  result.rules.size());
+  std::string text = fmt::format("{} maps kept, {} in quarantine; {} rules checked\n",
+                                 result.kept.maps.size(), result.quarantined.size(),
+                                 result.rules.size());
   for (const RuleFinding& finding : result.rules) {
     if (finding.count == 0) continue;
     text += fmt::format("  {}: {} maps ({}), such as {}\n", finding.id, finding.count,

@@ -178,8 +178,8 @@ base::Result<MapCollection> CollectionFromHeader(const Json& header,
   collection.target_name = header["target_name"].AsString();
   collection.target_unit = header["target_unit"].AsString();
   for (const Json& one : header["channels"].AsArray()) {
-    collection.channels.push_back({one["name"].AsString(), one["unit"].AsString(),
-                                   one["categorical"].AsBool()});
+    collection.channels.push_back(
+        {one["name"].AsString(), one["unit"].AsString(), one["categorical"].AsBool()});
   }
   if (collection.channels.size() > kMaxChannels) {
     return Damaged(name, "the header names too many channels");
@@ -216,9 +216,10 @@ base::Status CheckSizes(const MapCollection& collection, const Source& source,
     if (need > source.left()) break;
   }
   if (need == source.left()) return {};
-  return Damaged(name, fmt::format("{} bytes follow the header, which do not fit the {} "
-                                   "maps it lists",
-                                   source.left(), collection.maps.size()));
+  return Damaged(name,
+                 fmt::format("{} bytes follow the header, which do not fit the {} "
+                             "maps it lists",
+                             source.left(), collection.maps.size()));
 }
 
 base::Result<MapCollection> ReadFrom(Source& source, std::string_view name) {
@@ -234,8 +235,8 @@ base::Result<MapCollection> ReadFrom(Source& source, std::string_view name) {
       auto& plane = p < map.channels.size() ? map.channels[p] : map.target;
       plane.resize(size);
       if (!source.Take(plane.data(), size * sizeof(float))) {
-        return Damaged(name, fmt::format("the values of map \"{}\" can not be read",
-                                         map.id));
+        return Damaged(name,
+                       fmt::format("the values of map \"{}\" can not be read", map.id));
       }
     }
   }

@@ -34,17 +34,18 @@ tl::unexpected<base::Error> NotANumber(std::string_view name, int64_t line,
 
 tl::unexpected<base::Error> Ragged(std::string_view name, int64_t line, int64_t found,
                                    int64_t expected) {
-  return Fail("DATA-0012", ExitCode::kInput,
-              fmt::format("the row has {} values, the rows before it have {}", found,
-                          expected),
-              Place(name, line), "the file may be cut short: export the map again");
+  return Fail(
+      "DATA-0012", ExitCode::kInput,
+      fmt::format("the row has {} values, the rows before it have {}", found, expected),
+      Place(name, line), "the file may be cut short: export the map again");
 }
 
 tl::unexpected<base::Error> NotFinite(std::string_view name, int64_t line,
                                       int64_t column) {
-  return Fail("DATA-0013", ExitCode::kInput,
-              fmt::format("value {} of the row is NaN, infinite or out of range", column),
-              Place(name, line), "correct the value or leave this map out");
+  return Fail(
+      "DATA-0013", ExitCode::kInput,
+      fmt::format("value {} of the row is NaN, infinite or out of range", column),
+      Place(name, line), "correct the value or leave this map out");
 }
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -137,7 +138,8 @@ base::Result<CsvMap> ParseCsvMap(std::string_view text, std::string_view name,
       blank_seen = true;
       continue;
     }
-    if (blank_seen && map.height > 0) return Ragged(name, line_number - 1, 0, map.width);
+    if (blank_seen && map.height > 0)
+      return Ragged(name, line_number - 1, 0, map.width);
     SS_TRY(const int64_t count, parser.Parse(line, line_number, map.values));
     if (map.height == 0) {
       map.width = count;

@@ -16,9 +16,9 @@ struct CsvMap {
 };
 
 // Parses lines of numbers divided by commas, semicolons or tabs (decided by the first
-// line). Each value is multiplied by `scale` in double precision. Blank lines at the end
-// are allowed. Errors name the line: DATA-0010 empty, DATA-0011 not a number, DATA-0012
-// ragged rows, DATA-0013 NaN, infinite or beyond float32.
+// line). Each value is multiplied by `scale` in double precision. Blank lines at the
+// end are allowed. Errors name the line: DATA-0010 empty, DATA-0011 not a number,
+// DATA-0012 ragged rows, DATA-0013 NaN, infinite or beyond float32.
 base::Result<CsvMap> ParseCsvMap(std::string_view text, std::string_view name,
                                  double scale = 1.0);
 

@@ -30,8 +30,8 @@ Walk WalkOf(int64_t height, int64_t width, int transform) {
   const bool exchange = (transform & 1) != 0;
   const bool flip_rows = (transform & 2) != 0;
   const bool flip_columns = (transform & 4) != 0;
-  const int64_t down = flip_rows ? -width : width;   // step to the next original row
-  const int64_t right = flip_columns ? -1 : 1;       // to the next original column
+  const int64_t down = flip_rows ? -width : width;  // step to the next original row
+  const int64_t right = flip_columns ? -1 : 1;      // to the next original column
   Walk walk;
   walk.height = exchange ? width : height;
   walk.width = exchange ? height : width;
@@ -56,8 +56,8 @@ std::vector<float> Transformed(const std::vector<float>& plane, int64_t height,
 int CanonicalTransform(const PlaneList& planes, int64_t height, int64_t width) {
   int best = 0;
   for (int t = 1; t < kTransforms; ++t) {
-    const int order = CompareForms(planes, WalkOf(height, width, t),
-                                   WalkOf(height, width, best));
+    const int order =
+        CompareForms(planes, WalkOf(height, width, t), WalkOf(height, width, best));
     if (order < 0) best = t;
   }
   return best;

@@ -20,8 +20,8 @@ struct Walk {
   int64_t column_step = 0;
 };
 
-// transform: bit 0 exchanges rows and columns, bit 1 flips the rows of the original, bit 2
-// its columns; 0 is the identity.
+// transform: bit 0 exchanges rows and columns, bit 1 flips the rows of the original,
+// bit 2 its columns; 0 is the identity.
 Walk WalkOf(int64_t height, int64_t width, int transform);
 
 std::vector<float> Transformed(const std::vector<float>& plane, int64_t height,
@@ -29,10 +29,11 @@ std::vector<float> Transformed(const std::vector<float>& plane, int64_t height,
 
 using PlaneList = std::vector<const std::vector<float>*>;
 
-// The transform whose result is smallest: first by height, then by the bits of the values
-// of the first plane, the second and so on (all planes are transformed together). Equal
-// for maps that are flips or turns of each other up to their own symmetry, so the result
-// has the same bytes. Cheaper than hashing all eight: most comparisons end early.
+// The transform whose result is smallest: first by height, then by the bits of the
+// values of the first plane, the second and so on (all planes are transformed
+// together). Equal for maps that are flips or turns of each other up to their own
+// symmetry, so the result has the same bytes. Cheaper than hashing all eight: most
+// comparisons end early.
 int CanonicalTransform(const PlaneList& planes, int64_t height, int64_t width);
 
 // SHA-256 over height, width and the bytes of the transformed planes.

@@ -44,7 +44,8 @@ std::vector<float> PoolPlane(const std::vector<float>& plane, int64_t height,
   std::vector<float> out;
   for (int64_t r = 0; r < height; r += factor) {
     for (int64_t c = 0; c < width; c += factor) {
-      const Block block{r, std::min(height, r + factor), c, std::min(width, c + factor)};
+      const Block block{r, std::min(height, r + factor), c,
+                        std::min(width, c + factor)};
       out.push_back(Pool(plane, width, block, rule));
     }
   }
@@ -59,8 +60,8 @@ WholeMap Downscale(const WholeMap& map, const std::vector<Channel>& channels,
   out.id = map.id;
   out.group = map.group;
   out.source = map.source;
-  out.height = (map.height + factor - 1) / factor;
-  out.width = (map.width + factor - 1) / factor;
+  out.height = (map.height - 1) / factor + 1;
+  out.width = (map.width - 1) / factor + 1;
   const int current = CurrentChannel(channels);
   for (size_t c = 0; c < map.channels.size(); ++c) {
     const Rule rule = static_cast<int>(c) == current ? Rule::kSum

@@ -17,7 +17,8 @@ using base::Fail;
 
 constexpr int kMaxDepth = 4;
 constexpr std::string_view kLayoutHelp =
-    "give a folder of ICCAD-2023 maps, a pair inputs [n,c,h,w] and targets [n,h,w] as .npy "
+    "give a folder of ICCAD-2023 maps, a pair inputs [n,c,h,w] and targets [n,h,w] as "
+    ".npy "
     "or .npz, or one .npz per map with x [c,h,w] and y [h,w]";
 
 void ListInto(const std::string& folder, const std::string& prefix, int depth,
@@ -84,15 +85,16 @@ base::Result<FolderListing> ListInputs(const std::string& path) {
     listing.root = base::ParentFolder(path);
     listing.files.push_back(base::FileName(path));
   } else {
-    return Fail("DATA-0001", ExitCode::kInput, "this is neither a folder nor a .npz file",
-                path, std::string(kLayoutHelp));
+    return Fail("DATA-0001", ExitCode::kInput,
+                "this is neither a folder nor a .npz file", path,
+                std::string(kLayoutHelp));
   }
   std::sort(listing.files.begin(), listing.files.end());
   return listing;
 }
 
-base::Result<std::string> ReadInput(const FolderListing& listing, const std::string& file,
-                                    FileRecord& record) {
+base::Result<std::string> ReadInput(const FolderListing& listing,
+                                    const std::string& file, FileRecord& record) {
   SS_TRY(std::string bytes, base::ReadFile(base::JoinPath(listing.root, file)));
   record.file = file;
   record.bytes = static_cast<int64_t>(bytes.size());
@@ -108,13 +110,14 @@ base::Result<IngestResult> IngestFolder(const std::string& path,
   auto& maps = result.collection.maps;
   if (maps.empty()) {
     const auto& problems = result.problems;
-    return Fail("DATA-0003", ExitCode::kInput,
-                fmt::format("no map could be read; {} problems{}", problems.size(),
-                            problems.empty()
-                                ? std::string()
-                                : fmt::format(", the first is {}: {}: {}", problems[0].id,
-                                              problems[0].where, problems[0].what)),
-                path, problems.empty() ? std::string(kLayoutHelp) : problems[0].help);
+    return Fail(
+        "DATA-0003", ExitCode::kInput,
+        fmt::format("no map could be read; {} problems{}", problems.size(),
+                    problems.empty()
+                        ? std::string()
+                        : fmt::format(", the first is {}: {}: {}", problems[0].id,
+                                      problems[0].where, problems[0].what)),
+        path, problems.empty() ? std::string(kLayoutHelp) : problems[0].help);
   }
   std::sort(maps.begin(), maps.end(),
             [](const WholeMap& a, const WholeMap& b) { return a.id < b.id; });

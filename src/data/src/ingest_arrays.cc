@@ -66,7 +66,8 @@ struct Pair {
   NamedArray targets;
 };
 
-base::Result<Pair> ChoosePair(std::vector<NamedArray> arrays, const std::string& where) {
+base::Result<Pair> ChoosePair(std::vector<NamedArray> arrays,
+                              const std::string& where) {
   Pair pair;
   int inputs = 0;
   int targets = 0;
@@ -123,11 +124,11 @@ void CutSamples(const Pair& pair, const std::vector<double>& channel_scale,
     map.width = shape[3];
     for (size_t c = 0; c < channels; ++c) {
       map.channels.push_back(
-          ScaledCopy(pair.inputs.array.values.data() + (i * channels + c) * plane, plane,
-                     channel_scale[c]));
+          ScaledCopy(pair.inputs.array.values.data() + (i * channels + c) * plane,
+                     plane, channel_scale[c]));
     }
-    map.target = ScaledCopy(pair.targets.array.values.data() + i * plane, plane,
-                            target_scale);
+    map.target =
+        ScaledCopy(pair.targets.array.values.data() + i * plane, plane, target_scale);
     out.maps.push_back(std::move(map));
   }
 }

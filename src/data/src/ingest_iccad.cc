@@ -73,9 +73,10 @@ struct Case {
 
 tl::unexpected<base::Error> SameMapTwice(const std::string& first,
                                          const std::string& second) {
-  return Fail("DATA-0023", ExitCode::kInput,
-              fmt::format("this file and {} are the same quantity of the same map", first),
-              second, "keep one of the two");
+  return Fail(
+      "DATA-0023", ExitCode::kInput,
+      fmt::format("this file and {} are the same quantity of the same map", first),
+      second, "keep one of the two");
 }
 
 std::string SourceOf(const std::string& id, const FolderListing& listing) {
@@ -83,7 +84,8 @@ std::string SourceOf(const std::string& id, const FolderListing& listing) {
   return slash == std::string::npos ? listing.name : id.substr(0, slash);
 }
 
-base::Result<CsvMap> ReadPlane(const FolderListing& listing, Case& test_case, int role) {
+base::Result<CsvMap> ReadPlane(const FolderListing& listing, Case& test_case,
+                               int role) {
   const std::string& file = test_case.files[static_cast<size_t>(role)];
   const RoleFact& fact = kFacts[static_cast<size_t>(role)];
   if (file.empty()) {
@@ -98,7 +100,8 @@ base::Result<CsvMap> ReadPlane(const FolderListing& listing, Case& test_case, in
   return ParseCsvMap(*text, file, fact.scale);
 }
 
-// `present` tells which quantities any map of the folder has; a map must have all of them.
+// `present` tells which quantities any map of the folder has; a map must have all of
+// them.
 base::Result<WholeMap> ReadCase(const FolderListing& listing,
                                 const std::array<bool, kRoles>& present,
                                 Case& test_case) {

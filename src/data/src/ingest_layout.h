@@ -23,8 +23,8 @@ struct FolderListing {
 base::Result<FolderListing> ListInputs(const std::string& path);
 
 // The inflated content of a listed file; its stored form goes to `record`.
-base::Result<std::string> ReadInput(const FolderListing& listing, const std::string& file,
-                                    FileRecord& record);
+base::Result<std::string> ReadInput(const FolderListing& listing,
+                                    const std::string& file, FileRecord& record);
 
 bool EndsWith(std::string_view text, std::string_view end);
 

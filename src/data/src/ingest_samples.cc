@@ -41,7 +41,8 @@ base::Result<WholeMap> MapFrom(const Arrays& arrays, const std::string& file) {
     return Fail("DATA-0041", ExitCode::kInput,
                 fmt::format("x [{}] and y [{}] do not belong together",
                             fmt::join(xs, ","), fmt::join(ys, ",")),
-                file, "x must be [c,h,w] and y [h,w] with equal h and w, none of them 0");
+                file,
+                "x must be [c,h,w] and y [h,w] with equal h and w, none of them 0");
   }
   WholeMap map;
   map.id = IdOf(file);
@@ -89,9 +90,10 @@ size_t CommonChannelCount(const std::vector<Sample>& samples) {
 }
 
 base::Error OddChannels(const std::string& file, size_t count, size_t expected) {
-  return Fail("DATA-0042", ExitCode::kInput,
-              fmt::format("the map has {} channels, most maps have {}", count, expected),
-              file, "all maps of a folder need the same channels")
+  return Fail(
+             "DATA-0042", ExitCode::kInput,
+             fmt::format("the map has {} channels, most maps have {}", count, expected),
+             file, "all maps of a folder need the same channels")
       .value();
 }
 
@@ -100,7 +102,7 @@ std::map<std::string, std::string> GroupsFrom(const std::optional<SampleTable>& 
   std::map<std::string, std::string> groups;
   if (!table.has_value()) return groups;
   const auto key = table->Column({"file", "id", "name", "sample"});
-  const auto group = table->Column({"family", "group", "design"});
+  const auto group = table->GroupColumn();
   if (!key.has_value() || !group.has_value()) return groups;
   for (const auto& row : table->rows) {
     const std::string& name = row[*key];
@@ -125,10 +127,11 @@ void NameMaps(const FolderListing& listing, const std::optional<SampleTable>& ta
     }
   }
   if (alone > 0) {
-    result.notes.push_back(fmt::format(
-        "{} maps are in no table of groups (a CSV with the columns file and design): each "
-        "counts as a design of its own",
-        alone));
+    result.notes.push_back(
+        fmt::format("{} maps are in no table of groups (a CSV with the columns file "
+                    "and design): each "
+                    "counts as a design of its own",
+                    alone));
   }
 }
 
@@ -178,8 +181,8 @@ base::Result<IngestResult> IngestSamples(const FolderListing& listing,
   }
   SS_TRY(const TableSearch tables, FindTables(listing, result));
   auto& names = result.collection.channels;
-  SS_TRY(names, NameChannels(tables.channels, static_cast<int64_t>(channels),
-                             result.notes));
+  SS_TRY(names,
+         NameChannels(tables.channels, static_cast<int64_t>(channels), result.notes));
   for (size_t c = 0; c < names.size(); ++c) {
     const double scale = ToOurUnit(names[c]);
     if (scale == 1.0) continue;

@@ -73,7 +73,8 @@ std::string Describe(const IngestResult& result) {
     text += fmt::format("  check the unit: {} of {} is {}\n", suspicion.plane,
                         suspicion.map_id, suspicion.text);
   }
-  for (const std::string& note : result.notes) text += fmt::format("  note: {}\n", note);
+  for (const std::string& note : result.notes)
+    text += fmt::format("  note: {}\n", note);
   return text;
 }
 

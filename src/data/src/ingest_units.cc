@@ -40,7 +40,8 @@ void Compare(const std::vector<Scale>& scales, const std::string& plane, bool vo
     if (scale.mean > 0) means.push_back(scale.mean);
   }
   if (means.size() < kFewestPeers) return;
-  const auto middle = means.begin() + static_cast<std::ptrdiff_t>((means.size() - 1) / 2);
+  const auto middle =
+      means.begin() + static_cast<std::ptrdiff_t>((means.size() - 1) / 2);
   std::nth_element(means.begin(), middle, means.end());
   const double median = *middle;
   for (const Scale& scale : scales) {

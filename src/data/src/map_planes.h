@@ -9,8 +9,8 @@
 
 namespace stepslack::data {
 
-// Position of the channel named "current", else of the first that is not a class; -1 when
-// there is none.
+// Position of the channel named "current", else of the first that is not a class; -1
+// when there is none.
 int CurrentChannel(const std::vector<Channel>& channels);
 
 // The channels of a map in order, then its target.

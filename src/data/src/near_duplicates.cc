@@ -80,8 +80,8 @@ Descriptor Turn(const Descriptor& d, int transform) {
   size_t i = 0;
   for (int64_t r = 0; r < walk.height; ++r) {
     for (int64_t c = 0; c < walk.width; ++c) {
-      out[i++] = d[static_cast<size_t>(walk.start + r * walk.row_step +
-                                       c * walk.column_step)];
+      out[i++] =
+          d[static_cast<size_t>(walk.start + r * walk.row_step + c * walk.column_step)];
     }
   }
   return out;
@@ -122,9 +122,9 @@ bool SurelyFar(const MapDescriptor& a, const MapDescriptor& b, float threshold) 
 }
 
 // Smallest distance over the transforms when it is below the threshold.
-std::optional<double> CloseDistance(const std::vector<std::vector<Descriptor>>& turned_a,
-                                    const MapDescriptor& a, const MapDescriptor& b,
-                                    float threshold) {
+std::optional<double> CloseDistance(
+    const std::vector<std::vector<Descriptor>>& turned_a, const MapDescriptor& a,
+    const MapDescriptor& b, float threshold) {
   float best = threshold;
   bool found = false;
   for (size_t t = 0; t < kTransforms; ++t) {
@@ -151,7 +151,8 @@ struct RowResult {
   std::vector<NearPair> pairs;
 };
 
-RowResult CompareRow(const std::vector<MapDescriptor>& maps, size_t i, float threshold) {
+RowResult CompareRow(const std::vector<MapDescriptor>& maps, size_t i,
+                     float threshold) {
   RowResult result;
   std::vector<std::vector<Descriptor>> turned(kTransforms);
   for (size_t t = 0; t < kTransforms; ++t) {
@@ -172,7 +173,8 @@ RowResult CompareRow(const std::vector<MapDescriptor>& maps, size_t i, float thr
 
 }  // namespace
 
-Descriptor DescriptorOf(const std::vector<float>& plane, int64_t height, int64_t width) {
+Descriptor DescriptorOf(const std::vector<float>& plane, int64_t height,
+                        int64_t width) {
   const double scale = MeanAbsolute(plane);
   Descriptor out{};
   if (scale == 0) return out;

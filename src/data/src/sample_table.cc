@@ -15,12 +15,10 @@ namespace {
 using base::ExitCode;
 using base::Fail;
 
-constexpr std::initializer_list<std::string_view> kGroupColumns = {"family", "group",
-                                                                   "design"};
-
 std::string Lower(std::string_view text) {
   std::string out(base::Trim(text));
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : out)
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return out;
 }
 
@@ -64,12 +62,13 @@ base::Result<std::vector<size_t>> RowOrder(const SampleTable& table) {
     const auto value = base::ParseInt(table.rows[row][*index]);
     if (!value.has_value() || *value < 0 || static_cast<size_t>(*value) >= count ||
         seen[static_cast<size_t>(*value)]) {
-      return Fail("DATA-0035", ExitCode::kInput,
-                  fmt::format("the index \"{}\" is not a number from 0 to {}, or occurs "
-                              "twice",
-                              table.rows[row][*index], count - 1),
-                  fmt::format("{}: data row {}", table.file, row + 1),
-                  "number the samples 0, 1, 2 and so on, in the order of the arrays");
+      return Fail(
+          "DATA-0035", ExitCode::kInput,
+          fmt::format("the index \"{}\" is not a number from 0 to {}, or occurs "
+                      "twice",
+                      table.rows[row][*index], count - 1),
+          fmt::format("{}: data row {}", table.file, row + 1),
+          "number the samples 0, 1, 2 and so on, in the order of the arrays");
     }
     seen[static_cast<size_t>(*value)] = true;
     order[static_cast<size_t>(*value)] = row;
@@ -94,7 +93,12 @@ std::optional<size_t> SampleTable::Column(
   return std::nullopt;
 }
 
-base::Result<SampleTable> ParseSampleTable(std::string_view text, std::string_view name) {
+std::optional<size_t> SampleTable::GroupColumn() const {
+  return Column({"family", "group", "design"});
+}
+
+base::Result<SampleTable> ParseSampleTable(std::string_view text,
+                                           std::string_view name) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
   SampleTable table;
   table.file = std::string(name);
@@ -118,7 +122,8 @@ base::Result<SampleTable> ParseSampleTable(std::string_view text, std::string_vi
   return table;
 }
 
-base::Result<TableSearch> FindTables(const FolderListing& listing, IngestResult& result) {
+base::Result<TableSearch> FindTables(const FolderListing& listing,
+                                     IngestResult& result) {
   TableSearch search;
   for (const std::string& file : listing.files) {
     if (!EndsWith(file, ".csv") && !EndsWith(file, ".csv.gz")) continue;
@@ -127,9 +132,9 @@ base::Result<TableSearch> FindTables(const FolderListing& listing, IngestResult&
     const bool is_channels = base::FileName(file) == "channels.csv";
     // Only a table that will be used must be well formed.
     const auto header = ParseSampleTable(text.substr(0, text.find('\n')), file);
-    if (!is_channels &&
-        (!header.has_value() || !header->Column(kGroupColumns).has_value())) {
-      result.skipped.push_back({file, "table without a column family, group or design"});
+    if (!is_channels && (!header.has_value() || !header->GroupColumn().has_value())) {
+      result.skipped.push_back(
+          {file, "table without a column family, group or design"});
       continue;
     }
     SS_TRY(SampleTable table, ParseSampleTable(text, file));
@@ -153,11 +158,12 @@ base::Result<std::vector<Channel>> NameChannels(const std::optional<SampleTable>
   if (table.has_value()) {
     const auto name = table->Column({"name", "channel"});
     if (!name.has_value() || table->rows.size() != static_cast<size_t>(count)) {
-      return Fail("DATA-0033", ExitCode::kInput,
-                  fmt::format("the table must have a column \"name\" and one row for each "
-                              "of the {} channels; it has {} rows",
-                              count, table->rows.size()),
-                  table->file, "correct channels.csv or delete it");
+      return Fail(
+          "DATA-0033", ExitCode::kInput,
+          fmt::format("the table must have a column \"name\" and one row for each "
+                      "of the {} channels; it has {} rows",
+                      count, table->rows.size()),
+          table->file, "correct channels.csv or delete it");
     }
     const auto unit = table->Column({"unit"});
     const auto categorical = table->Column({"categorical"});
@@ -179,10 +185,10 @@ base::Result<std::vector<Channel>> NameChannels(const std::optional<SampleTable>
                                 {"stripe", "1", false},
                                 {"pad_distance", "tiles", false}};
   }
-  notes.push_back(
-      fmt::format("{} channels without channels.csv: named channel0 and so on; the first "
-                  "is taken as the current",
-                  count));
+  notes.push_back(fmt::format(
+      "{} channels without channels.csv: named channel0 and so on; the first "
+      "is taken as the current",
+      count));
   for (int64_t i = 0; i < count; ++i) {
     channels.push_back({fmt::format("channel{}", i), "1", false});
   }
@@ -200,7 +206,7 @@ double ToOurUnit(Channel& channel) {
 
 double TargetScale(std::string_view file, std::vector<std::string>& notes) {
   std::string word;
-  for (const char c : file.substr(file.rfind('/') + 1)) {
+  for (const char c : std::string(file.substr(file.rfind('/') + 1)) + ".") {
     if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
       word += c;
       continue;
@@ -220,10 +226,9 @@ std::string GroupName(std::string_view column, std::string_view value) {
                                               : std::string(value);
 }
 
-base::Result<std::vector<SampleName>> NameSamples(const std::optional<SampleTable>& table,
-                                                  int64_t count,
-                                                  const std::string& source,
-                                                  std::vector<std::string>& notes) {
+base::Result<std::vector<SampleName>> NameSamples(
+    const std::optional<SampleTable>& table, int64_t count, const std::string& source,
+    std::vector<std::string>& notes) {
   std::vector<SampleName> names(static_cast<size_t>(count));
   for (size_t i = 0; i < names.size(); ++i) {
     names[i].id = fmt::format("sample-{:05}", i);
@@ -232,7 +237,8 @@ base::Result<std::vector<SampleName>> NameSamples(const std::optional<SampleTabl
   }
   if (!table.has_value()) {
     notes.push_back(
-        "no table with a column family, group or design: every sample counts as a design "
+        "no table with a column family, group or design: every sample counts as a "
+        "design "
         "of its own, so leaks between related samples can only be found by content");
     return names;
   }
@@ -243,7 +249,7 @@ base::Result<std::vector<SampleName>> NameSamples(const std::optional<SampleTabl
                 table->file, "give one row per sample, in the order of the arrays");
   }
   SS_TRY(const std::vector<size_t> order, RowOrder(*table));
-  const auto group = table->Column(kGroupColumns);
+  const auto group = table->GroupColumn();
   const auto id = table->Column({"id", "name", "sample"});
   const auto source_column = table->Column({"source"});
   std::set<std::string> ids;

@@ -102,7 +102,8 @@ base::Result<std::vector<Fold>> LeaveOneOut(const MapCollection& collection,
   for (const std::string& name : held_out) {
     std::vector<std::string> rest = NamesOf(units);
     std::erase(rest, name);
-    // The purpose holds the name: a fold does not depend on which other folds there are.
+    // The purpose holds the name: a fold does not depend on which other folds there
+    // are.
     rest = Shuffled(std::move(rest), options.seed, "split/" + name);
     const size_t validation =
         std::min(Share(options.validation_fraction, rest.size()), rest.size() - 1);
@@ -115,15 +116,15 @@ base::Result<std::vector<Fold>> LeaveOneOut(const MapCollection& collection,
 
 base::Status CheckFractions(const SplitOptions& options) {
   const double v = options.validation_fraction;
-  const double t = options.policy == SplitPolicy::kLeaveOneGroupOut
-                       ? 0.0
-                       : options.test_fraction;
+  const double t =
+      options.policy == SplitPolicy::kLeaveOneGroupOut ? 0.0 : options.test_fraction;
   if (v >= 0 && t >= 0 && v + t < 1) return {};
-  return Fail("DATA-0061", ExitCode::kUsage,
-              fmt::format("validation fraction {} and test fraction {} leave nothing to "
-                          "train on",
-                          v, t),
-              "split", "choose fractions of at least 0 with a sum below 1");
+  return Fail(
+      "DATA-0061", ExitCode::kUsage,
+      fmt::format("validation fraction {} and test fraction {} leave nothing to "
+                  "train on",
+                  v, t),
+      "split", "choose fractions of at least 0 with a sum below 1");
 }
 
 }  // namespace
@@ -146,10 +147,11 @@ base::Result<Split> MakeSplit(const MapCollection& collection,
   const Units units = UnitsOf(collection, options.policy);
   const bool random = options.policy == SplitPolicy::kRandom;
   if (units.size() < 3) {
-    return Fail("DATA-0060", ExitCode::kInput,
-                fmt::format("{} {} can not be divided into training, validation and test",
-                            units.size(), random ? "maps" : "groups"),
-                "split", "at least three are needed: add data of other designs");
+    return Fail(
+        "DATA-0060", ExitCode::kInput,
+        fmt::format("{} {} can not be divided into training, validation and test",
+                    units.size(), random ? "maps" : "groups"),
+        "split", "at least three are needed: add data of other designs");
   }
   Split split;
   split.policy = std::string(ToString(options.policy));
@@ -162,8 +164,8 @@ base::Result<Split> MakeSplit(const MapCollection& collection,
   }
   split.test_fraction = options.test_fraction;
   // Each side keeps one unit, whatever the fractions round to.
-  const size_t test = std::min(Share(options.test_fraction, units.size()),
-                               units.size() - 2);
+  const size_t test =
+      std::min(Share(options.test_fraction, units.size()), units.size() - 2);
   const size_t validation = std::min(Share(options.validation_fraction, units.size()),
                                      units.size() - 1 - test);
   split.folds.push_back(Deal(collection, units,

@@ -80,8 +80,7 @@ base::Status CheckPredictions(const TileSet& set, const std::vector<int64_t>& nu
   std::set<int64_t> seen;
   for (const int64_t number : numbers) {
     if (number < 0 || number >= set.size() || !seen.insert(number).second) {
-      return BadPredictions(
-          fmt::format("tile {} is unknown or occurs twice", number));
+      return BadPredictions(fmt::format("tile {} is unknown or occurs twice", number));
     }
   }
   return {};
@@ -108,8 +107,8 @@ base::Result<TileSet> CutTiles(const MapCollection& collection, int64_t tile,
                                int64_t stride, int64_t downscale) {
   if (tile < 1 || stride < 1 || stride > tile || downscale < 1) {
     return Fail("DATA-0070", ExitCode::kUsage,
-                fmt::format("tile {}, stride {} and downscale {} do not cover a map", tile,
-                            stride, downscale),
+                fmt::format("tile {}, stride {} and downscale {} do not cover a map",
+                            tile, stride, downscale),
                 "tiles", "choose 1 <= stride <= tile and downscale >= 1");
   }
   TileSet set;
@@ -191,9 +190,8 @@ base::Result<std::vector<StitchedMap>> Stitch(const TileSet& set,
 base::Status WriteTiles(const TileSet& set, const std::string& inputs_path,
                         const std::string& targets_path) {
   const auto channels = static_cast<int64_t>(set.channels.size());
-  SS_RETURN_IF_ERROR(record::WriteNpy(inputs_path,
-                                      {set.size(), channels, set.tile, set.tile},
-                                      set.x.data()));
+  SS_RETURN_IF_ERROR(record::WriteNpy(
+      inputs_path, {set.size(), channels, set.tile, set.tile}, set.x.data()));
   return record::WriteNpy(targets_path, {set.size(), set.tile, set.tile}, set.y.data());
 }
 

@@ -47,19 +47,17 @@ void RequireText(ConfigTable& table, std::string_view key, const std::string& te
   table.Reject(key, fmt::format("`{}` is empty", key), "say it in one sentence");
 }
 
-// An optional fact name; "" when the key is absent.
-std::string ReadFact(ConfigTable& table, std::string_view key) {
-  std::string fact = table.String(key, "");
+// A fact name; "" when the key is absent and `fallback` allows it.
+std::string ReadFact(ConfigTable& table, std::string_view key,
+                     std::optional<std::string> fallback) {
+  std::string fact = table.String(key, std::move(fallback));
   if (table.Has(key)) RequireKnown(table, key, "fact", fact, FactNames());
   return fact;
 }
 
 Predicate ReadPredicate(ConfigTable& table) {
   Predicate predicate;
-  predicate.fact = table.String("fact");
-  if (table.Has("fact")) {
-    RequireKnown(table, "fact", "fact", predicate.fact, FactNames());
-  }
+  predicate.fact = ReadFact(table, "fact", {});
   const std::string op = table.String("op");
   const auto* known = std::ranges::find(kOperators, op, ToString);
   if (known != kOperators.end()) {
@@ -72,20 +70,19 @@ Predicate ReadPredicate(ConfigTable& table) {
   return predicate;
 }
 
-void ReadExplains(ConfigTable& table, Cause& cause) {
-  cause.explains = ReadFact(table, "explains");
-  cause.explains_of = ReadFact(table, "explains_of");
-  cause.explains_of_lost = ReadFact(table, "explains_of_lost");
-  for (const std::string_view key : {"explains_of", "explains_of_lost"}) {
-    if (table.Has(key) && !table.Has("explains")) {
-      table.Reject(key, fmt::format("`{}` without `explains`", key),
-                   "name the fact whose share of this it is: explains = \"...\"");
-    }
+Explains ReadExplains(ConfigTable& table, std::span<const std::string> affects) {
+  Explains explains;
+  explains.category = table.String("for");
+  if (table.Has("for")) {
+    RequireKnown(table, "for", "category of this cause", explains.category, affects);
   }
-  if (table.Has("explains_of") && table.Has("explains_of_lost")) {
-    table.Reject("explains_of_lost", "`explains_of` and `explains_of_lost` together",
-                 "keep one of them");
+  explains.part = ReadFact(table, "part", {});
+  explains.of = ReadFact(table, "of", "");
+  explains.of_lost = ReadFact(table, "of_lost", "");
+  if (table.Has("of") && table.Has("of_lost")) {
+    table.Reject("of_lost", "`of` and `of_lost` together", "keep one of them");
   }
+  return explains;
 }
 
 Cause ReadCause(ConfigTable& table) {
@@ -121,7 +118,9 @@ Cause ReadCause(ConfigTable& table) {
     table.Reject("affects", "a cause must affect at least one kind of metric",
                  "write affects = [\"quality\"]");
   }
-  ReadExplains(table, cause);
+  for (ConfigTable* explains : table.Tables("explains")) {
+    cause.explains.push_back(ReadExplains(*explains, cause.affects));
+  }
   for (ConfigTable* when : table.Tables("when")) {
     cause.when.push_back(ReadPredicate(*when));
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "stepslack/base/text.h"
 
@@ -21,37 +22,46 @@ std::optional<double> ValueOf(const std::string& fact, const Facts& facts,
   return std::nullopt;
 }
 
+ExplainedShare Compute(const Explains& explains, const Facts& facts) {
+  ExplainedShare result{.asked = true};
+  const std::optional<double> part = ValueOf(explains.part, facts, result.missing);
+  std::optional<double> whole = 1.0;
+  std::string formula = explains.part;
+  if (!explains.of.empty()) {
+    whole = ValueOf(explains.of, facts, result.missing);
+    formula += " / " + explains.of;
+  } else if (!explains.of_lost.empty()) {
+    whole = ValueOf(explains.of_lost, facts, result.missing);
+    if (whole) whole = 1.0 - *whole;
+    formula += " / (1 - " + explains.of_lost + ")";
+  }
+  const std::string name =
+      fmt::format("explained share of {}: {}", explains.category, formula);
+  if (!part || !whole) {
+    result.sentence = fmt::format("{} can not be computed, {} not measured", name,
+                                  fmt::join(result.missing, ", "));
+  } else if (*whole <= 0) {
+    result.sentence = name + " can not be computed, nothing is lost";
+  } else {
+    result.share = std::clamp(*part / *whole, 0.0, 1.0);
+    result.sentence = fmt::format("{} = {}", name, base::Human(*result.share));
+  }
+  return result;
+}
+
 }  // namespace
 
-ExplainedShare ComputeExplainedShare(const Cause& cause, const Facts& facts) {
-  ExplainedShare result;
-  if (cause.explains.empty()) return result;
-  result.asked = true;
-  const std::optional<double> part = ValueOf(cause.explains, facts, result.missing);
-  std::optional<double> whole = 1.0;
-  std::string formula = cause.explains;
-  if (!cause.explains_of.empty()) {
-    whole = ValueOf(cause.explains_of, facts, result.missing);
-    formula += " / " + cause.explains_of;
-  } else if (!cause.explains_of_lost.empty()) {
-    whole = ValueOf(cause.explains_of_lost, facts, result.missing);
-    if (whole) whole = 1.0 - *whole;
-    formula += " / (1 - " + cause.explains_of_lost + ")";
+ExplainedShare ComputeExplainedShare(const Cause& cause, const Facts& facts,
+                                     const std::vector<std::string>& categories) {
+  ExplainedShare best;
+  for (const Explains& explains : cause.explains) {
+    if (std::ranges::find(categories, explains.category) == categories.end()) continue;
+    ExplainedShare candidate = Compute(explains, facts);
+    if (!best.asked || candidate.share.value_or(-1) > best.share.value_or(-1)) {
+      best = std::move(candidate);
+    }
   }
-  if (!part || !whole) {
-    result.sentence = fmt::format("explained share {} can not be computed: {} missing",
-                                  formula, fmt::join(result.missing, ", "));
-    return result;
-  }
-  if (*whole <= 0) {
-    result.sentence =
-        fmt::format("explained share {} can not be computed: nothing is lost", formula);
-    return result;
-  }
-  result.share = std::clamp(*part / *whole, 0.0, 1.0);
-  result.sentence =
-      fmt::format("explained share {} = {}", formula, base::Human(*result.share));
-  return result;
+  return best;
 }
 
 }  // namespace stepslack::diagnose

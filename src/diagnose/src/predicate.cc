@@ -25,7 +25,7 @@ bool Compare(double left, Operator op, double right) {
   return false;
 }
 
-PredicateState TestInterval(const Predicate& predicate, double low, double high) {
+PredicateState JudgeInterval(const Predicate& predicate, double low, double high) {
   const double value = predicate.value;
   if (predicate.op == Operator::kEqual) {
     if (low == value && high == value) return PredicateState::kHolds;
@@ -57,7 +57,7 @@ std::string_view ToString(Operator op) {
   return "?";
 }
 
-PredicateState Test(const Predicate& predicate, const Facts& facts) {
+PredicateState Judge(const Predicate& predicate, const Facts& facts) {
   const auto found = facts.find(predicate.fact);
   if (found == facts.end()) return PredicateState::kMissing;
   const base::Estimate& estimate = found->second.estimate;
@@ -67,8 +67,8 @@ PredicateState Test(const Predicate& predicate, const Facts& facts) {
       std::isnan(*estimate.high)) {
     return PredicateState::kStraddles;
   }
-  return TestInterval(predicate, std::min(*estimate.low, *estimate.high),
-                      std::max(*estimate.low, *estimate.high));
+  return JudgeInterval(predicate, std::min(*estimate.low, *estimate.high),
+                       std::max(*estimate.low, *estimate.high));
 }
 
 std::string Describe(const Predicate& predicate, PredicateState state,

@@ -33,22 +33,12 @@ bool CanExplain(const Cause& cause, const FailedRequirement& failed) {
   return std::ranges::find(cause.affects, failed.category) != cause.affects.end();
 }
 
-CauseFinding Evaluate(const Cause& cause, const Facts& facts,
-                      const std::vector<FailedRequirement>& violated) {
-  CauseFinding finding{.id = cause.id,
-                       .layer = cause.layer,
-                       .title = cause.title,
-                       .competitors = cause.competitors,
-                       .discriminating_test = cause.discriminating_test,
-                       .experiment = cause.experiment,
-                       .fix = cause.fix,
-                       .owner = cause.owner};
-  finding.relevant = std::ranges::any_of(
-      violated, [&](const FailedRequirement& f) { return CanExplain(cause, f); });
+// Fills state, evidence and missing from the signature.
+void JudgeSignature(const Cause& cause, const Facts& facts, CauseFinding& finding) {
   bool refuted = false;
   bool all_hold = true;
   for (const Predicate& predicate : cause.when) {
-    const PredicateState state = Test(predicate, facts);
+    const PredicateState state = Judge(predicate, facts);
     refuted = refuted || state == PredicateState::kRefuted;
     all_hold = all_hold && state == PredicateState::kHolds;
     if (state == PredicateState::kMissing) AddOnce(finding.missing, predicate.fact);
@@ -56,13 +46,33 @@ CauseFinding Evaluate(const Cause& cause, const Facts& facts,
   }
   if (refuted) {
     finding.state = CauseState::kRefuted;
-  } else if (all_hold) {
+  } else if (all_hold && !cause.when.empty()) {
     finding.state = CauseState::kSupported;
   }
-  const ExplainedShare explained = ComputeExplainedShare(cause, facts);
+}
+
+CauseFinding Evaluate(const Cause& cause, const Facts& facts,
+                      const std::vector<FailedRequirement>& violated) {
+  CauseFinding finding;
+  finding.id = cause.id;
+  finding.layer = cause.layer;
+  finding.title = cause.title;
+  finding.competitors = cause.competitors;
+  finding.discriminating_test = cause.discriminating_test;
+  finding.experiment = cause.experiment;
+  finding.fix = cause.fix;
+  finding.owner = cause.owner;
+  JudgeSignature(cause, facts, finding);
+  std::vector<std::string> categories;
+  for (const FailedRequirement& f : violated) {
+    if (CanExplain(cause, f)) categories.push_back(f.category);
+  }
+  finding.relevant = !categories.empty();
+  const ExplainedShare explained = ComputeExplainedShare(cause, facts, categories);
   if (explained.asked && finding.state == CauseState::kSupported) {
     finding.evidence.push_back(explained.sentence);
     for (const std::string& fact : explained.missing) AddOnce(finding.missing, fact);
+    finding.share_asked = true;
     finding.share_stated = explained.share.has_value();
     finding.explained_share = explained.share.value_or(0);
   }
@@ -72,8 +82,7 @@ CauseFinding Evaluate(const Cause& cause, const Facts& facts,
 // The walk over the layers for metrics that regressed.
 class Walk {
  public:
-  Walk(const Catalogue& catalogue, Diagnosis& diagnosis)
-      : catalogue_(catalogue), diagnosis_(diagnosis) {}
+  explicit Walk(Diagnosis& diagnosis) : diagnosis_(diagnosis) {}
 
   void Run() {
     for (const std::string_view layer : Layers()) {
@@ -90,20 +99,15 @@ class Walk {
   }
 
  private:
-  bool StatesShare(const CauseFinding& finding) const {
-    const Cause* cause = catalogue_.Find(finding.id);
-    return cause != nullptr && !cause->explains.empty();
-  }
-
   // A cause that promises a share and does not reach it can not carry the diagnosis.
-  bool IsWeak(const CauseFinding& finding) const {
-    return StatesShare(finding) && finding.explained_share < kMinimumExplainedShare;
+  static bool IsWeak(const CauseFinding& finding) {
+    return finding.share_asked && finding.explained_share < kMinimumExplainedShare;
   }
 
   // Strong shares first (largest first), then causes without a share, then weak ones;
   // catalogue order breaks ties.
-  const CauseFinding* Strongest(const Findings& supported) const {
-    const auto rank = [this](const CauseFinding* finding) {
+  static const CauseFinding* Strongest(const Findings& supported) {
+    const auto rank = [](const CauseFinding* finding) {
       const int group = IsWeak(*finding) ? 2 : (finding->share_stated ? 0 : 1);
       return std::tuple(group, -finding->explained_share);
     };
@@ -172,7 +176,7 @@ class Walk {
     diagnosis_.layer = primary.layer;
     diagnosis_.primary = primary.id;
     diagnosis_.reason =
-        fmt::format("first layer with a supported cause: {} {} ({})", primary.id,
+        fmt::format("{} {} is the first supported cause ({})", primary.id,
                     primary.title, fmt::join(primary.evidence, "; "));
     std::vector<std::string> open;
     for (const CauseFinding& other : diagnosis_.causes) {
@@ -180,6 +184,10 @@ class Walk {
       if (!AreCompetitors(primary, other)) continue;
       open.push_back(other.id);
       for (const std::string& fact : other.missing) AddOnce(diagnosis_.missing, fact);
+    }
+    if (weak_ != nullptr) {
+      diagnosis_.reason += fmt::format("; {} of an earlier layer explains only {}",
+                                       weak_->id, base::Human(weak_->explained_share));
     }
     if (!open.empty()) {
       diagnosis_.reason +=
@@ -242,7 +250,6 @@ class Walk {
     }
   }
 
-  const Catalogue& catalogue_;
   Diagnosis& diagnosis_;
   const CauseFinding* weak_ = nullptr;
   std::vector<std::string> unexamined_;
@@ -302,7 +309,7 @@ Diagnosis Diagnose(const Catalogue& catalogue, const Facts& facts,
     return diagnosis;
   }
   diagnosis.path.push_back("metric regressed? yes: " + DescribeFailures(failed, true));
-  Walk(catalogue, diagnosis).Run();
+  Walk(diagnosis).Run();
   diagnosis.path.push_back(fmt::format("first failing layer: {}", diagnosis.layer));
   return diagnosis;
 }

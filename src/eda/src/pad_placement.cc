@@ -170,7 +170,7 @@ std::vector<Pad> PlacePads(PadStyle style, int tiles, base::Random& random) {
       PlaceCorners(pads, DrawCount(6, 14, tiles, random), random);
       break;
     case PadStyle::kOneSide:
-      PlaceLine(pads, edge, random.Uniform(0, 0.25), DrawCount(5, 12, tiles, random));
+      PlaceLine(pads, edge, random.Uniform(0, 0.25), DrawCount(6, 12, tiles, random));
       break;
     case PadStyle::kTwoSides: {
       const double depth = random.Uniform(0, 0.2);

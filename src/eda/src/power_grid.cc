@@ -106,10 +106,12 @@ bool AlwaysStripe(int tiles, int x, int y) {
 }
 
 std::vector<uint8_t> StripeMask(int tiles, std::span<const uint8_t> template_class) {
+  SS_CHECK(template_class.size() == Tile(tiles, tiles, 0));
   std::vector<uint8_t> mask(template_class.size(), 0);
   for (int x = 0; x < tiles; ++x) {
     for (int y = 0; y < tiles; ++y) {
       const size_t tile = Tile(tiles, x, y);
+      SS_CHECK(template_class[tile] < kTemplateClasses);
       const int pitch = kGridTemplates[template_class[tile]].stripe_pitch;
       const bool stripe = AlwaysStripe(tiles, x, y) || x % pitch == 0 || y % pitch == 0;
       mask[tile] = stripe ? 1 : 0;

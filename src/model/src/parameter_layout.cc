@@ -49,7 +49,8 @@ void ParameterLayout::Initialise(uint64_t seed, std::span<float> values) const {
     base::Random random(base::DeriveSeed(seed, "parameter " + info.name));
     for (int64_t i = 0; i < info.count; ++i) {
       const double noise = info.deviation > 0 ? info.deviation * random.Normal() : 0.0;
-      values[static_cast<size_t>(info.offset + i)] = static_cast<float>(info.start + noise);
+      values[static_cast<size_t>(info.offset + i)] =
+          static_cast<float>(info.start + noise);
     }
   }
 }

@@ -15,8 +15,8 @@ using base::Json;
 
 // Microseconds with exactly three decimals, from integer nanoseconds.
 std::string Microseconds(int64_t ns) {
-  const auto magnitude = ns < 0 ? 0 - static_cast<uint64_t>(ns)
-                                : static_cast<uint64_t>(ns);
+  const auto magnitude =
+      ns < 0 ? 0 - static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
   return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", magnitude / 1000,
                      magnitude % 1000);
 }
@@ -31,10 +31,11 @@ std::string ThreadLabel(int64_t thread) {
 
 void AppendMetadata(std::string& out, const TraceHeader& header,
                     const std::set<int64_t>& threads) {
-  fmt::format_to(std::back_inserter(out),
-                 "{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {0}, \"tid\": 0, "
-                 "\"args\": {{\"name\": \"rank {0}\"}}}}",
-                 header.rank);
+  fmt::format_to(
+      std::back_inserter(out),
+      "{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {0}, \"tid\": 0, "
+      "\"args\": {{\"name\": \"rank {0}\"}}}}",
+      header.rank);
   for (int64_t thread : threads) {
     fmt::format_to(std::back_inserter(out),
                    ",\n{{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": {}, "
@@ -43,8 +44,7 @@ void AppendMetadata(std::string& out, const TraceHeader& header,
   }
 }
 
-void AppendEvent(std::string& out, const TraceHeader& header,
-                 const TraceEvent& event) {
+void AppendEvent(std::string& out, const TraceHeader& header, const TraceEvent& event) {
   fmt::format_to(std::back_inserter(out),
                  ",\n{{\"ph\": \"X\", \"cat\": {}, \"name\": {}, \"pid\": {}, "
                  "\"tid\": {}, \"ts\": {}, \"dur\": {}",

@@ -135,8 +135,8 @@ Json ToJson(const RunSummary& summary) {
 base::Result<RunSummary> ReadRunSummary(const std::string& folder) {
   const std::string path = base::JoinPath(folder, "run.json");
   const auto text = base::ReadFile(path);
-  const auto json = text.has_value() ? base::ParseJson(*text, path)
-                                     : base::Result<Json>(Json());
+  const auto json =
+      text.has_value() ? base::ParseJson(*text, path) : base::Result<Json>(Json());
   if (!json.has_value() || (*json)["schema"].AsString() != kSchema) {
     return base::Fail("REC-0004", base::ExitCode::kInput,
                       text.has_value() ? "run.json is not of schema stepslack.run/1"
@@ -160,10 +160,10 @@ base::Result<RunRecord> ReadRun(const std::string& folder) {
   run.folder = folder;
   SS_TRY(run.summary, ReadRunSummary(folder));
   if (run.summary.world_size < 1 || run.summary.world_size > kMaxRanks) {
-    return base::Fail("REC-0010", base::ExitCode::kInput,
-                      "run.json names " + std::to_string(run.summary.world_size) +
-                          " ranks",
-                      base::JoinPath(folder, "run.json"), "run the training again");
+    return base::Fail(
+        "REC-0010", base::ExitCode::kInput,
+        "run.json names " + std::to_string(run.summary.world_size) + " ranks",
+        base::JoinPath(folder, "run.json"), "run the training again");
   }
   for (int rank = 0; rank < run.summary.world_size; ++rank) {
     const std::string name = "metrics.rank" + std::to_string(rank) + ".jsonl";

@@ -160,8 +160,7 @@ base::Result<TrainPlan> TrainPlanFromJson(const Json& json, std::string_view nam
     }
   });
   if (!wrong.empty()) {
-    return tl::unexpected(
-        Refuse(wrong, name, "correct the value in the plan").error());
+    return tl::unexpected(Refuse(wrong, name, "correct the value in the plan").error());
   }
   return plan;
 }

@@ -107,7 +107,7 @@ void WriteHatches(HtmlWriter& writer, size_t count, const DrawOptions& options) 
   const auto defs = writer.Open("defs");
   for (size_t i = 0; i < count; ++i) {
     const auto pattern =
-        writer.Open("pattern", {{"id", fmt::format("{}-h{}", options.id, i)},
+        writer.Open("pattern", {{"id", fmt::format("{}_h{}", options.id, i)},
                                 {"class", ColourClass(i)},
                                 {"patternUnits", "userSpaceOnUse"},
                                 {"width", 6},
@@ -120,7 +120,7 @@ void WriteHatches(HtmlWriter& writer, size_t count, const DrawOptions& options) 
 }
 
 std::string FillOf(size_t index, const DrawOptions& options) {
-  return fmt::format("url(#{}-h{})", options.id, index);
+  return fmt::format("url(#{}_h{})", options.id, index);
 }
 
 double LegendHeight(const std::vector<std::string>& names, double width) {
@@ -169,6 +169,13 @@ PathData& PathData::Add(char command, double x, double y) {
 PathData& PathData::Close() {
   text_ += 'Z';
   return *this;
+}
+
+PathData& PathData::Rectangle(double x, double y, double width, double height) {
+  Move(x, y);
+  text_ += fmt::format("h{}v{}h{}", CompactNumber(width), CompactNumber(height, 1),
+                       CompactNumber(-width));
+  return Close();
 }
 
 void AddMarker(PathData& path, size_t shape, double x, double y, double radius) {

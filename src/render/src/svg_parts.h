@@ -63,6 +63,7 @@ class PathData {
   PathData& Move(double x, double y) { return Add('M', x, y); }
   PathData& Line(double x, double y) { return Add('L', x, y); }
   PathData& Close();
+  PathData& Rectangle(double x, double y, double width, double height);
   bool empty() const { return text_.empty(); }
   const std::string& text() const { return text_; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "sample.h"
@@ -74,22 +75,48 @@ double LinearisedError(std::span<const ClusterSums> clusters, double ratio) {
   return std::sqrt(n / (n - 1) * squares) / denominator;
 }
 
-void SetLinearisedInterval(Estimate& estimate, std::span<const ClusterSums> clusters) {
+std::vector<double> LeaveOneOut(std::span<const ClusterSums> clusters) {
+  std::vector<double> ratios;
+  std::vector<ClusterSums> others;
+  for (size_t left_out = 0; left_out < clusters.size(); ++left_out) {
+    others.assign(clusters.begin(), clusters.end());
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
+    ratios.push_back(Ratio(others));
+  }
+  return ratios;
+}
+
+// Jackknife error of log(ratio); absent when a leave-one-out ratio is not positive.
+std::optional<double> JackknifeLogError(std::span<const ClusterSums> clusters,
+                                        double ratio) {
+  const double n = static_cast<double>(clusters.size());
+  double squares = 0;
+  for (double other : LeaveOneOut(clusters)) {
+    if (!(other > 0) || !(ratio > 0)) return std::nullopt;
+    const double distance = std::log(other / ratio);
+    squares += distance * distance;
+  }
+  return std::sqrt((n - 1) / n * squares);
+}
+
+void SetSmallSampleInterval(Estimate& estimate, std::span<const ClusterSums> clusters) {
   const double ratio = *estimate.value;
   const double degrees = static_cast<double>(clusters.size() - 1);
-  const double half_width = StudentQuantile(0.5 + estimate.confidence / 2, degrees) *
-                            LinearisedError(clusters, ratio);
-  if (ratio > 0) {
-    const double factor = std::exp(half_width / ratio);
+  const double t = StudentQuantile(0.5 + estimate.confidence / 2, degrees);
+  if (const auto error = JackknifeLogError(clusters, ratio)) {
+    const double factor = std::exp(t * *error);
     estimate.low = ratio / factor;
     // Two wild clusters can push this beyond any number; then there is no upper bound.
     if (std::isfinite(ratio * factor)) estimate.high = ratio * factor;
-  } else {
-    estimate.low = ratio - half_width;
-    estimate.high = ratio + half_width;
+    estimate.method =
+        fmt::format("t interval on logs, jackknife over {} clusters", clusters.size());
+    return;
   }
-  estimate.method = fmt::format("t interval of the linearised ratio{}, {} clusters",
-                                ratio > 0 ? " on logs" : "", clusters.size());
+  const double half_width = t * LinearisedError(clusters, ratio);
+  estimate.low = ratio - half_width;
+  estimate.high = ratio + half_width;
+  estimate.method =
+      fmt::format("t interval of the linearised ratio, {} clusters", clusters.size());
 }
 
 void SetBootstrapInterval(Estimate& estimate, std::span<const ClusterSums> clusters,
@@ -149,13 +176,7 @@ BootstrapDistribution ResampleRatio(std::span<const ClusterSums> clusters,
     result.replicates.push_back(total.numerator / total.denominator);
   }
   std::sort(result.replicates.begin(), result.replicates.end());
-  if (n < 2) return result;
-  std::vector<ClusterSums> others;
-  for (size_t left_out = 0; left_out < n; ++left_out) {
-    others.assign(clusters.begin(), clusters.end());
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
-    result.jackknife.push_back(Ratio(others));
-  }
+  if (n >= 2) result.jackknife = LeaveOneOut(clusters);
   return result;
 }
 
@@ -222,7 +243,7 @@ Estimate ClusterRatio(std::span<const ClusterSums> clusters,
                 "ratio of sums; an interval needs two clusters");
   if (n < 2) return estimate;
   if (n < kLeastBootstrapClusters) {
-    SetLinearisedInterval(estimate, kept);
+    SetSmallSampleInterval(estimate, kept);
   } else {
     SetBootstrapInterval(estimate, kept, options);
   }

@@ -1,5 +1,7 @@
 #include "metrics_tail.h"
 
+#include <sys/stat.h>
+
 #include <fstream>
 
 #include "stepslack/base/json.h"
@@ -9,9 +11,11 @@ namespace stepslack::study {
 bool MetricsTail::Read() {
   std::ifstream file(path_, std::ios::binary);
   if (!file) return false;
-  file.seekg(0, std::ios::end);
-  // A resumed worker rewrites the file without the lines past its checkpoint.
-  if (file.tellg() < offset_) offset_ = 0;
+  // A resumed worker replaces the file by one without the lines past its checkpoint.
+  struct stat facts {};
+  if (::stat(path_.c_str(), &facts) != 0) return false;
+  if (facts.st_ino != inode_ || facts.st_size < offset_) offset_ = 0;
+  inode_ = facts.st_ino;
   file.seekg(offset_);
   bool any = false;
   std::string line;

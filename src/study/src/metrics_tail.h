@@ -1,6 +1,8 @@
 // Follows a metrics.jsonl file while a worker appends to it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -19,6 +21,7 @@ class MetricsTail {
  private:
   std::string path_;
   int64_t offset_ = 0;
+  ino_t inode_ = 0;
   int64_t samples_ = 0;
   double relative_mae_ = std::numeric_limits<double>::quiet_NaN();
 };

@@ -1,5 +1,5 @@
-// The same collective found on every rank that took part, split into the wait for the last
-// arriver and the transfer after it.
+// The same collective found on every rank that took part, split into the wait for the
+// last arriver and the transfer after it.
 //
 // For rank r of a matched collective with spans [s_r, e_r) and last start L = max s_r:
 //   wait_r     = min(L, e_r) - s_r
@@ -39,7 +39,7 @@ struct MatchedCollective {
   int64_t last_end_ns = 0;
   int64_t end_skew_ns = 0;  // last end - first end
   int64_t wait_caused_ns = 0;
-  bool acausal = false;     // some rank ended before the last one had started
+  bool acausal = false;  // some rank ended before the last one had started
 };
 
 struct UnmatchedSpan {
@@ -52,15 +52,15 @@ struct UnmatchedSpan {
 // MatchOptions::max_acausal_share of the matched ones break causality: then ranks were
 // paired wrongly or their clocks differ, and no wait may be derived.
 struct MatchingQuality {
-  int64_t spans = 0;              // collective spans on all ranks
-  int64_t matched = 0;            // collectives
+  int64_t spans = 0;    // collective spans on all ranks
+  int64_t matched = 0;  // collectives
   int64_t matched_spans = 0;
-  int64_t unmatched_spans = 0;    // partner missing, key twice on a rank, names differ
-  int64_t duplicate_spans = 0;    // part of unmatched: key twice on one rank
-  int64_t mismatched_spans = 0;   // part of unmatched: ranks disagree on the operation
-  int64_t matched_by_order = 0;   // collectives without a sequence number
+  int64_t unmatched_spans = 0;   // partner missing, key twice on a rank, names differ
+  int64_t duplicate_spans = 0;   // part of unmatched: key twice on one rank
+  int64_t mismatched_spans = 0;  // part of unmatched: ranks disagree on the operation
+  int64_t matched_by_order = 0;  // collectives without a sequence number
   int64_t acausal = 0;
-  int64_t size_mismatches = 0;    // matched, but ranks disagree on the bytes
+  int64_t size_mismatches = 0;  // matched, but ranks disagree on the bytes
   int64_t largest_end_skew_ns = 0;
   int64_t median_end_skew_ns = 0;  // lower median
   bool valid = false;
@@ -68,7 +68,8 @@ struct MatchingQuality {
 };
 
 struct MatchOptions {
-  // A rank may seem to end this much before the last start (clock reading) without harm.
+  // A rank may seem to end this much before the last start (clock reading) without
+  // harm.
   int64_t clock_tolerance_ns = 50'000;
   double max_acausal_share = 0.02;
 };
@@ -79,16 +80,17 @@ struct CollectiveMatch {
   MatchingQuality quality;
 };
 
-// Keys are (group, seq). Spans without a sequence number are matched by their order within
-// (group, operation), and only when every rank has equally many of them. A collective is
-// complete with as many ranks as its group size says (without one: as the traces have).
-// An event without rank belongs to the rank of its store's index. Groups of one rank are
-// not communication and are left out of everything here.
+// Keys are (group, seq). Spans without a sequence number are matched by their order
+// within (group, operation), and only when every rank has equally many of them. A
+// collective is complete with as many ranks as its group size says (without one: as the
+// traces have). An event without rank belongs to the rank of its store's index. Groups
+// of one rank are not communication and are left out of everything here.
 CollectiveMatch MatchCollectives(std::span<const trace::EventStore> traces,
                                  const MatchOptions& options = {});
 
 // Bytes over the bus per byte of message, for n ranks: 2 (n - 1) / n for an all-reduce,
-// (n - 1) / n for gathers, scatters and all-to-all, else 1 (NCCL tests, PERFORMANCE.md).
+// (n - 1) / n for gathers, scatters and all-to-all, else 1 (NCCL tests,
+// PERFORMANCE.md).
 double BusFactor(std::string_view name, int64_t ranks);
 
 base::Json ToJson(const MatchingQuality& quality);

@@ -32,7 +32,7 @@ struct Effect {
   base::Estimate ratio;       // on / off, when all values are positive
   std::optional<double> p;    // sign-flip permutation test
   bool p_exact = false;
-  double smallest_p = 1;      // that so few pairs can give
+  double smallest_p = 1;  // that so few pairs can give
   EffectVerdict verdict = EffectVerdict::kInconclusive;
   std::string reason;
   // Pairs in all to see a difference of the margin (without one: of the size observed)
@@ -40,15 +40,16 @@ struct Effect {
   std::optional<int64_t> pairs_needed;
 };
 
-// no change: the interval lies within +-margin; improved or regressed: it lies on one side
-// of zero (and not within the margin); else inconclusive.
-// ANL-0003: the two sides are not equally long; ANL-0004: a value is not finite.
+// no change: the interval lies within +-margin; improved or regressed: it lies on one
+// side of zero (and not within the margin); else inconclusive. ANL-0003: the two sides
+// are not equally long; ANL-0004: a value is not finite.
 base::Result<Effect> ComputeEffect(const EffectInput& input, double confidence = 0.95);
 
 struct Trial {
   std::string id;
   std::map<std::string, std::string> parameters;  // "learning_rate" -> "0.003"
-  std::vector<double> values;  // validation metric, one per seed; empty: the trial failed
+  std::vector<double>
+      values;  // validation metric, one per seed; empty: the trial failed
   double seconds = 0;
   std::string failure;
 };
@@ -57,8 +58,8 @@ struct TrialRow {
   Trial trial;
   base::Estimate metric;  // mean over seeds
   bool finished = false;
-  double behind_best = 0;             // signed in the metric's unit; 0 for the best
-  std::optional<bool> within_noise;   // not separable from the best, given seed noise
+  double behind_best = 0;            // signed in the metric's unit; 0 for the best
+  std::optional<bool> within_noise;  // not separable from the best, given seed noise
 };
 
 struct TrialTable {
@@ -74,11 +75,11 @@ struct TrialTable {
 
 // `seed_deviation`: standard deviation of the metric between seeds at one setting, when
 // known; two trials differ by noise when they are within 2 sqrt(1/n_a + 1/n_b) of it.
-TrialTable TabulateTrials(std::vector<Trial> trials, std::string metric, std::string unit,
-                          base::Direction better,
+TrialTable TabulateTrials(std::vector<Trial> trials, std::string metric,
+                          std::string unit, base::Direction better,
                           std::optional<double> seed_deviation = {});
 
-base::Json ToJson(const Effect& effect);      // "stepslack.effect/1"
-base::Json ToJson(const TrialTable& table);   // "stepslack.trials/1"
+base::Json ToJson(const Effect& effect);     // "stepslack.effect/1"
+base::Json ToJson(const TrialTable& table);  // "stepslack.trials/1"
 
 }  // namespace stepslack::analyze

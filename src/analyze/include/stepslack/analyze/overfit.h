@@ -1,5 +1,5 @@
-// Overfitting seen from the records: the gap between training and validation, and the drift
-// of validation after its best point.
+// Overfitting seen from the records: the gap between training and validation, and the
+// drift of validation after its best point.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace stepslack::analyze {
 struct OverfitRun {
   std::string label;
   int64_t evaluations = 0;
-  double best_metric = 0;   // lowest relative MAE
-  int64_t best_step = 0;    // first evaluation that had it
+  double best_metric = 0;  // lowest relative MAE
+  int64_t best_step = 0;   // first evaluation that had it
   double last_metric = 0;
   int64_t last_step = 0;
-  std::optional<double> drift;       // last / best - 1
+  std::optional<double> drift;  // last / best - 1
   double last_validation_loss = 0;
   std::optional<double> final_train_loss;  // mean over the last tenth of steps, >= 1
-  std::optional<double> gap;         // validation loss / train loss - 1
+  std::optional<double> gap;               // validation loss / train loss - 1
 };
 
 struct Overfit {

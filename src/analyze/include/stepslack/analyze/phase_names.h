@@ -7,10 +7,10 @@
 namespace stepslack::analyze {
 
 enum class Phase {
-  kData,        // waiting for the batch
+  kData,  // waiting for the batch
   kForward,
   kBackward,
-  kCommWait,    // the training thread blocked on communication
+  kCommWait,  // the training thread blocked on communication
   kOptimizer,
   kEval,
   kCheckpoint,
@@ -20,8 +20,8 @@ enum class Phase {
 std::string_view ToString(Phase phase);  // "data", "comm_wait", ...
 
 // Phase of an annotation: "forward", "## forward ##", "Optimizer.step#Adam.step",
-// "enumerate(DataLoader)#...", "comm_wait", "eval", "checkpoint". kOther when the name is
-// none of these. Case and '#' do not matter.
+// "enumerate(DataLoader)#...", "comm_wait", "eval", "checkpoint". kOther when the name
+// is none of these. Case and '#' do not matter.
 Phase PhaseOfSpan(std::string_view name);
 
 // Step number of "ProfilerStep#12"; -1 for other names.

@@ -1,5 +1,6 @@
 // Where the time of a training step goes, and what communication costs: from the step
-// records of every rank, and in more detail from the traced steps. Formulas: docs/metrics.md.
+// records of every rank, and in more detail from the traced steps. Formulas:
+// docs/metrics.md.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ namespace stepslack::analyze {
 
 // One run as evidence: its records and, where there are any, its ranks' traces.
 struct RunEvidence {
-  const record::RunRecord* run = nullptr;      // must exist
-  std::span<const trace::EventStore> traces;   // may be empty
+  const record::RunRecord* run = nullptr;     // must exist
+  std::span<const trace::EventStore> traces;  // may be empty
 };
 
 // A step on one rank, from its step record. The parts add up to step_ns.
@@ -32,41 +33,43 @@ struct StepPhases {
   int64_t exposed_comm_ns = 0;
   int64_t optimizer_ns = 0;
   int64_t other_ns = 0;
-  bool overfull = false;  // the record's parts exceed its step; step_ns was raised to them
+  bool overfull =
+      false;  // the record's parts exceed its step; step_ns was raised to them
 };
 
 // What became of the step records.
 struct StepCoverage {
-  int64_t steps_seen = 0;        // distinct step numbers
-  int64_t steps_used = 0;        // on every rank present, after warm-up
-  int64_t warmup_steps = 0;      // left out at the start: min(option, complete steps / 4)
+  int64_t steps_seen = 0;    // distinct step numbers
+  int64_t steps_used = 0;    // on every rank present, after warm-up
+  int64_t warmup_steps = 0;  // left out at the start: min(option, complete steps / 4)
   int64_t incomplete_steps = 0;  // missing on a rank that has records
   int64_t zero_steps = 0;        // of no duration on every rank: left out
-  int64_t repeated_records = 0;  // a step written again after a restart: the last counts
+  int64_t repeated_records =
+      0;  // a step written again after a restart: the last counts
   int64_t overfull_records = 0;
   std::vector<int> missing_ranks;  // in the world, without a record
 };
 
 // A traced step on one rank, by interval arithmetic on its spans:
-//   communication C = union of collective spans, compute K = union of forward, backward and
-//   optimizer spans minus comm_wait spans (of a GPU trace: kernels that are no collective);
-//   overlapped = C and K, exposed = C minus K; transfer = spans after the last start,
-//   wait = the rest of C before it, unmatched = C without a match.
+//   communication C = union of collective spans, compute K = union of forward, backward
+//   and optimizer spans minus comm_wait spans (of a GPU trace: kernels that are no
+//   collective); overlapped = C and K, exposed = C minus K; transfer = spans after the
+//   last start, wait = the rest of C before it, unmatched = C without a match.
 struct TracedStep {
   int64_t step = 0;
   int rank = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int64_t compute_ns = 0;
-  int64_t comm_ns = 0;        // = overlapped + exposed = wait + transfer + unmatched
+  int64_t comm_ns = 0;  // = overlapped + exposed = wait + transfer + unmatched
   int64_t overlapped_ns = 0;
-  int64_t exposed_ns = 0;     // = the three below
+  int64_t exposed_ns = 0;  // = the three below
   int64_t exposed_wait_ns = 0;
   int64_t exposed_transfer_ns = 0;
   int64_t exposed_unmatched_ns = 0;
   int64_t wait_ns = 0;
   int64_t transfer_ns = 0;
-  int64_t collectives = 0;    // started in this step
+  int64_t collectives = 0;  // started in this step
 };
 
 // Collectives of one operation, group and size.
@@ -151,8 +154,8 @@ std::vector<StepPhases> PhasesOfRun(const record::RunRecord& run, int64_t warmup
 std::vector<TracedStep> PhasesOfTraces(std::span<const trace::EventStore> traces,
                                        const CollectiveMatch& match);
 
-// Runs of one configuration (equal world size). Never fails: what cannot be estimated is
-// absent and its method says why.
+// Runs of one configuration (equal world size). Never fails: what cannot be estimated
+// is absent and its method says why.
 CommsProfile ProfileComms(std::span<const RunEvidence> runs,
                           const ProfileOptions& options = {});
 

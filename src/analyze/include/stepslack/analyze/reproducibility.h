@@ -12,7 +12,7 @@
 namespace stepslack::analyze {
 
 enum class ReproducibilityVerdict {
-  kBitEqual,          // parameters, losses and sample order equal; predictions as far as made
+  kBitEqual,  // parameters, losses and sample order equal; predictions as far as made
   kDataOrderDiffers,  // the runs saw other samples
   kDiverged,          // same samples, other numbers
   kNotComparable      // a digest or the step records are missing, or a run failed
@@ -31,7 +31,7 @@ struct Reproducibility {
   std::optional<int64_t> first_loss_step;    // first step with another loss (any bit)
   std::optional<int64_t> first_sample_step;  // first step with other samples
   int first_sample_rank = -1;
-  double max_relative_loss_difference = 0;   // over compared steps
+  double max_relative_loss_difference = 0;       // over compared steps
   std::vector<std::string> runtime_differences;  // "threads: 1 and 2"
   std::string reason;
 };

@@ -1,5 +1,5 @@
-// Scaling efficiency: always statistical times hardware, E = Es * Eh, with the rule and the
-// per-rank batch named, and the loss taken apart. Formulas: docs/metrics.md.
+// Scaling efficiency: always statistical times hardware, E = Es * Eh, with the rule and
+// the per-rank batch named, and the loss taken apart. Formulas: docs/metrics.md.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct ScalingGroup {
 
 // Percentage points of efficiency lost; the four add up to `total`.
 struct EfficiencyLoss {
-  base::Estimate total;         // 100 * (1 - Eh)
-  base::Estimate compute;       // more compute time per sample: shared memory and cores
+  base::Estimate total;    // 100 * (1 - Eh)
+  base::Estimate compute;  // more compute time per sample: shared memory and cores
   base::Estimate exposed_comm;
   base::Estimate data;
   base::Estimate other;
@@ -44,14 +44,14 @@ struct ScalingPoint {
   int64_t global_batch = 0;
   ScalingRule rule = ScalingRule::kStrong;
   int64_t repeats = 0;
-  std::vector<double> throughputs;   // samples/s, one per repeat
-  base::Estimate throughput;         // samples/s, geometric mean
-  base::Estimate speedup;            // against one rank
-  base::Estimate hardware;           // Eh
-  base::Estimate statistical;        // Es
-  base::Estimate efficiency;         // E
-  base::Estimate versus_no_comm;     // throughput over that without communication
-  base::Estimate load_balance;       // mean / max of compute over ranks
+  std::vector<double> throughputs;  // samples/s, one per repeat
+  base::Estimate throughput;        // samples/s, geometric mean
+  base::Estimate speedup;           // against one rank
+  base::Estimate hardware;          // Eh
+  base::Estimate statistical;       // Es
+  base::Estimate efficiency;        // E
+  base::Estimate versus_no_comm;    // throughput over that without communication
+  base::Estimate load_balance;      // mean / max of compute over ranks
   EfficiencyLoss loss;
   // Largest |loss_W - loss_1| / |loss_1| at equal steps, the evidence behind an Es by
   // equal global batch; absent when steps cannot be compared.
@@ -76,7 +76,8 @@ struct ScalingOptions {
 // Baseline of a point: the one-rank group of the same rule with the same global batch
 // (strong) or the same per-rank batch (weak); a one-rank group of the other rule serves
 // when it has that batch. Without one the efficiencies are absent.
-// Errors: ANL-0001 no group or no run, ANL-0002 a world size or batch that is not positive.
+// Errors: ANL-0001 no group or no run, ANL-0002 a world size or batch that is not
+// positive.
 base::Result<ScalingReport> ComputeScaling(std::span<const ScalingGroup> groups,
                                            const ScalingOptions& options = {});
 

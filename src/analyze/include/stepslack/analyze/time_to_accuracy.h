@@ -13,12 +13,12 @@
 namespace stepslack::analyze {
 
 struct LabelledRun {
-  std::string label;  // "seed 1"
+  std::string label;                       // "seed 1"
   const record::RunRecord* run = nullptr;  // must exist
 };
 
-// The target was reached in (seconds_low, seconds_high]; a run that did not reach it was
-// watched until seconds_low.
+// The target was reached in (seconds_low, seconds_high]; a run that did not reach it
+// was watched until seconds_low.
 struct TargetTime {
   std::string label;
   bool reached = false;
@@ -30,7 +30,7 @@ struct TargetTime {
 };
 
 struct TimeToAccuracy {
-  double target = 0;       // of `metric`
+  double target = 0;  // of `metric`
   std::string metric;
   std::vector<TargetTime> runs;  // in the order given
   int64_t reached = 0;

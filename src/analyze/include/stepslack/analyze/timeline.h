@@ -1,5 +1,5 @@
-// A compact model of a few training steps for drawing: per rank one lane of phases and one
-// of collectives.
+// A compact model of a few training steps for drawing: per rank one lane of phases and
+// one of collectives.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct TimelineSpan {
   Phase phase = Phase::kOther;
   int64_t start_ns = 0;  // since Timeline::origin_ns
   int64_t end_ns = 0;
-  int64_t bytes = 0;     // of a collective
+  int64_t bytes = 0;  // of a collective
 };
 
 struct TimelineStep {
@@ -46,7 +46,8 @@ struct Timeline {
 };
 
 struct TimelineOptions {
-  int64_t first_step = -1;   // -1: the first that every rank has, after the first traced one
+  int64_t first_step =
+      -1;  // -1: the first that every rank has, after the first traced one
   int64_t step_count = 3;
   size_t spans_per_lane = 400;
 };
@@ -55,8 +56,8 @@ struct TimelineOptions {
 Timeline BuildTimeline(std::span<const trace::EventStore> traces,
                        const TimelineOptions& options = {});
 
-// From step records alone: phases of a step laid out in the order data, forward, backward,
-// comm_wait, optimizer.
+// From step records alone: phases of a step laid out in the order data, forward,
+// backward, comm_wait, optimizer.
 Timeline BuildTimelineFromSteps(const record::RunRecord& run,
                                 const TimelineOptions& options = {});
 

@@ -17,35 +17,37 @@ namespace stepslack::data {
 struct AuditOptions {
   double near_threshold = 0.03;  // relative distance of the 8x8 descriptors
   // Channels whose copy in training makes a test row leaked. Empty: the current channel
-  // and the target, which identify a design. Other channels (class template, stripes, pad
-  // distance) are shared by design within a floorplan: their copies are reported, not
-  // counted as leaks.
-  std::vector<std::string> leak_channels;
-  bool unite_transformed = false;  // UniteGroups also merges flipped and turned currents
+  // and the target, which identify a design. Other channels (class template, stripes,
+  // pad distance) are shared by design within a floorplan: their copies are reported,
+  // not counted as leaks.
+  std::vector<std::string> leak_channels = {};
+  bool unite_transformed =
+      false;  // UniteGroups also merges flipped and turned currents
   int64_t max_listed_pairs = 200;  // per kind and channel; all are counted
   int threads = 1;                 // never changes the result
 };
 
 enum class LinkKind {
-  kExactSample,         // all channels and the target, bit for bit
-  kTransformedSample,   // the same after a flip or turn
-  kExactChannel,        // one channel or the target, bit for bit; constant planes are not
-                        // compared
+  kExactSample,        // all channels and the target, bit for bit
+  kTransformedSample,  // the same after a flip or turn
+  kExactChannel,  // one channel or the target, bit for bit; constant planes are not
+                  // compared
   kTransformedChannel,
-  kNearDuplicate,       // close descriptors, but not an exact or transformed sample
+  kNearDuplicate,  // close descriptors, but not an exact or transformed sample
 };
 
 // "exact sample", "rotated or flipped channel: current", "near duplicate".
 std::string Label(LinkKind kind, std::string_view channel);
 
-// Maps that are linked by one kind. For the transformed kinds `variant` numbers the maps
-// that are bit-identical; only maps of different variants form a pair of that kind.
+// Maps that are linked by one kind. For the transformed kinds `variant` numbers the
+// maps that are bit-identical; only maps of different variants form a pair of that
+// kind.
 struct DuplicateCluster {
   LinkKind kind = LinkKind::kExactSample;
-  std::string channel;         // for the channel kinds; the target goes by its name
-  bool leaks = true;           // a copy of this in training spoils a test row
-  std::vector<int64_t> maps;   // positions, ascending by map id
-  std::vector<int> variant;    // same length
+  std::string channel;        // for the channel kinds; the target goes by its name
+  bool leaks = true;          // a copy of this in training spoils a test row
+  std::vector<int64_t> maps;  // positions, ascending by map id
+  std::vector<int> variant;   // same length
 };
 
 struct NearPair {
@@ -104,16 +106,16 @@ struct FoldAudit {
   int64_t train = 0;
   int64_t validation = 0;
   int64_t test = 0;
-  std::vector<std::string> group_overlap;   // groups on more than one side
-  std::vector<int64_t> leaked_test;         // test maps linked to train or validation
-  std::vector<int64_t> leaked_validation;   // validation maps linked to train
-  std::map<std::string, int64_t> reasons;   // leaked test maps per reason; a map may
-                                            // have several
+  std::vector<std::string> group_overlap;  // groups on more than one side
+  std::vector<int64_t> leaked_test;        // test maps linked to train or validation
+  std::vector<int64_t> leaked_validation;  // validation maps linked to train
+  std::map<std::string, int64_t> reasons;  // leaked test maps per reason; a map may
+                                           // have several
 };
 
 struct AuditResult {
-  std::vector<LinkCount> counts;    // kinds that occur
-  std::vector<LinkedPair> pairs;    // capped per kind, pairs across groups first
+  std::vector<LinkCount> counts;  // kinds that occur
+  std::vector<LinkedPair> pairs;  // capped per kind, pairs across groups first
   int64_t pairs_total = 0;
   int64_t near_considered = 0;
   int64_t near_compared = 0;
@@ -126,8 +128,8 @@ struct AuditResult {
   bool leak_free() const;
 };
 
-// A leaked test row is a test map whose group is in train or validation, or that shares a
-// leaking link with a map there. `split` must be of this collection.
+// A leaked test row is a test map whose group is in train or validation, or that shares
+// a leaking link with a map there. `split` must be of this collection.
 AuditResult AuditSplit(const MapCollection& collection, const LinkSet& links,
                        const Split& split);
 AuditResult Audit(const MapCollection& collection, const Split& split,
@@ -138,8 +140,8 @@ struct GroupMerge {
   std::vector<std::string> members;  // sorted
 };
 
-// Merges groups that hold a bit-identical current channel (not constant) and renames them,
-// so that a later split by group keeps a design together.
+// Merges groups that hold a bit-identical current channel (not constant) and renames
+// them, so that a later split by group keeps a design together.
 std::vector<GroupMerge> UniteGroups(MapCollection& collection,
                                     const AuditOptions& options = {});
 

@@ -1,5 +1,5 @@
-// Declared cleaning rules. A map that breaks one is moved to quarantine with the rules it
-// breaks; nothing is deleted and nothing is changed.
+// Declared cleaning rules. A map that breaks one is moved to quarantine with the rules
+// it breaks; nothing is deleted and nothing is changed.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@
 namespace stepslack::data {
 
 struct CleanOptions {
-  double drop_tolerance = 0.01;  // target unit (mV); lower values than -this are negative
-  int64_t tile = 0;              // smallest height and width wanted; 0: no rule
-  int64_t max_examples = 10;     // ids shown per rule; all are counted
+  double drop_tolerance =
+      0.01;                   // target unit (mV); lower values than -this are negative
+  int64_t tile = 0;           // smallest height and width wanted; 0: no rule
+  int64_t max_examples = 10;  // ids shown per rule; all are counted
 };
 
 // One rule and what it found. Rules that found nothing are listed too, so that a reader

@@ -14,12 +14,13 @@
 
 namespace stepslack::data {
 
-// Written plane by plane to a temporary file that is renamed when complete. DATA-0083 when
-// it can not be written (exit 4).
+// Written plane by plane to a temporary file that is renamed when complete. DATA-0083
+// when it can not be written (exit 4).
 base::Status WriteCollection(const MapCollection& collection, const std::string& path);
 
 // Integrity errors, exit 5: DATA-0080 not such a file or its parts do not fit together,
-// DATA-0081 the content does not match its digest. DATA-0082 the file can not be opened.
+// DATA-0081 the content does not match its digest. DATA-0082 the file can not be
+// opened.
 base::Result<MapCollection> ReadCollection(const std::string& path);
 base::Result<MapCollection> ParseCollection(std::string_view bytes,
                                             std::string_view name);

@@ -1,11 +1,12 @@
-// Reads a folder of labelled maps into a MapCollection. The layout is recognised from the
-// content of the folder:
-//   iccad    <source>/<case>/{current_map,eff_dist_map,pdn_density,ir_drop_map}.csv[.gz]
+// Reads a folder of labelled maps into a MapCollection. The layout is recognised from
+// the content of the folder:
+//   iccad <source>/<case>/{current_map,eff_dist_map,pdn_density,ir_drop_map}.csv[.gz]
 //            and <source>/<name>_{current,eff_dist,pdn_density,ir_drop}.csv[.gz]
 //            (ICCAD-2023 contest, problem C: A per pixel, V; converted to uA and mV)
-//   arrays   one inputs array [n,c,h,w] and one targets array [n,h,w] (.npy or one .npz),
-//            optionally a CSV with one row per sample and a column family, group or design,
-//            optionally channels.csv with the columns name, unit, categorical
+//   arrays   one inputs array [n,c,h,w] and one targets array [n,h,w] (.npy or one
+//   .npz),
+//            optionally a CSV with one row per sample and a column family, group or
+//            design, optionally channels.csv with the columns name, unit, categorical
 //   samples  one .npz per map with "x" [c,h,w] and "y" [h,w]
 // A bad file costs its map, never the whole folder: it is listed under `problems`.
 #pragma once
@@ -48,18 +49,18 @@ struct UnitSuspicion {
 };
 
 struct IngestResult {
-  MapCollection collection;            // maps sorted by id
-  std::string layout;                  // "iccad", "arrays" or "samples"
-  std::vector<FileRecord> files;       // sorted by name
-  std::vector<base::Error> problems;   // maps that could not be read, and why
-  std::vector<SkippedFile> skipped;    // files that are no map data
+  MapCollection collection;           // maps sorted by id
+  std::string layout;                 // "iccad", "arrays" or "samples"
+  std::vector<FileRecord> files;      // sorted by name
+  std::vector<base::Error> problems;  // maps that could not be read, and why
+  std::vector<SkippedFile> skipped;   // files that are no map data
   std::vector<UnitSuspicion> suspicions;
-  std::vector<std::string> notes;      // assumptions that were made, in plain words
+  std::vector<std::string> notes;  // assumptions that were made, in plain words
 };
 
-// `path` is a folder, or one .npz file. Fatal only when nothing is usable: DATA-0001 not a
-// folder, DATA-0002 no known layout, DATA-0003 no map could be read, and what the two array
-// files themselves get wrong (DATA-003x, REC-000x).
+// `path` is a folder, or one .npz file. Fatal only when nothing is usable: DATA-0001
+// not a folder, DATA-0002 no known layout, DATA-0003 no map could be read, and what the
+// two array files themselves get wrong (DATA-003x, REC-000x).
 base::Result<IngestResult> IngestFolder(const std::string& path,
                                         const IngestOptions& options = {});
 

@@ -1,5 +1,5 @@
-// Where a data set came from: one digest per stage, so that two runs can be shown to have
-// used the same data, and the stage at which they part can be named.
+// Where a data set came from: one digest per stage, so that two runs can be shown to
+// have used the same data, and the stage at which they part can be named.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ std::string DigestOf(const Split& split, const MapCollection& collection,
 std::string DigestOf(const std::vector<FileRecord>& files);
 
 struct LineageStage {
-  std::string name;                             // "ingest", "clean", "unite", "split"
+  std::string name;  // "ingest", "clean", "unite", "split"
   base::Json parameters;
-  std::map<std::string, std::string> inputs;    // name to digest
-  std::string output;                           // digest
-  std::map<std::string, int64_t> counts;        // "maps", "quarantined", "groups"
+  std::map<std::string, std::string> inputs;  // name to digest
+  std::string output;                         // digest
+  std::map<std::string, int64_t> counts;      // "maps", "quarantined", "groups"
 };
 
 struct Lineage {

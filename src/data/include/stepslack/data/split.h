@@ -1,5 +1,5 @@
-// Divides maps into training, validation and test. The division depends on names and the
-// seed only; the order of the maps does not change it.
+// Divides maps into training, validation and test. The division depends on names and
+// the seed only; the order of the maps does not change it.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,15 @@ enum class SplitPolicy {
   kRandom,            // single maps; exists only to show what a leak would claim
   kLeaveOneGroupOut,  // one fold per group of a source
 };
-std::string_view ToString(SplitPolicy policy);  // "by_group", "random", "leave_one_group_out"
+std::string_view ToString(
+    SplitPolicy policy);  // "by_group", "random", "leave_one_group_out"
 
 struct SplitOptions {
   SplitPolicy policy = SplitPolicy::kByGroup;
   uint64_t seed = 1;
   double validation_fraction = 0.15;  // of groups (maps for kRandom), at least one
   double test_fraction = 0.2;         // not used by kLeaveOneGroupOut
-  std::string source;                 // kLeaveOneGroupOut: whose groups are held out;
+  std::string source = {};            // kLeaveOneGroupOut: whose groups are held out;
                                       // empty: of all sources
 };
 
@@ -46,8 +47,8 @@ struct Split {
   std::vector<Fold> folds;
 };
 
-// Every part of every fold holds at least one group (one map for kRandom). DATA-0060 too
-// few groups or maps, DATA-0061 fractions out of range, DATA-0062 unknown source.
+// Every part of every fold holds at least one group (one map for kRandom). DATA-0060
+// too few groups or maps, DATA-0061 fractions out of range, DATA-0062 unknown source.
 base::Result<Split> MakeSplit(const MapCollection& collection,
                               const SplitOptions& options = {});
 

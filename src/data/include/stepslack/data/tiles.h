@@ -1,5 +1,5 @@
-// Equally sized square tiles cut from whole maps, and whole maps put together again from
-// predictions on tiles.
+// Equally sized square tiles cut from whole maps, and whole maps put together again
+// from predictions on tiles.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace stepslack::data {
 
-// Place of a tile and the part of it that it owns. Within one map every pixel is owned by
-// exactly one tile: between overlapping neighbours the border runs through the middle of
-// the overlap, so that predictions near a tile's edge are used least.
+// Place of a tile and the part of it that it owns. Within one map every pixel is owned
+// by exactly one tile: between overlapping neighbours the border runs through the
+// middle of the overlap, so that predictions near a tile's edge are used least.
 struct TileInfo {
   int64_t map = 0;  // position in the collection that was cut
   int64_t row = 0;  // first row and column, in pixels after downscaling
@@ -34,8 +34,8 @@ struct TileSet {
   int64_t tile = 0;
   int64_t downscale = 1;
   std::vector<Channel> channels;
-  std::vector<float> x;  // [n,c,tile,tile]
-  std::vector<float> y;  // [n,tile,tile]
+  std::vector<float> x;               // [n,c,tile,tile]
+  std::vector<float> y;               // [n,tile,tile]
   std::vector<TileInfo> tiles;        // ordered by map, row, column
   std::vector<MapShape> shapes;       // per map of the collection
   std::vector<int64_t> refused_maps;  // smaller than a tile
@@ -43,12 +43,12 @@ struct TileSet {
   int64_t size() const { return static_cast<int64_t>(tiles.size()); }
 };
 
-// A grid of tiles over every map: steps of `stride`, the last tile flush with the edge. A
-// map of exactly the tile size gives itself. Maps are first made coarser by the integer
-// `downscale`: the current channel is summed over the block, classes take the most
-// frequent value (the smaller of equals), all else the mean; blocks at the far edge may be
-// partial. DATA-0070: tile < 1, stride not in [1, tile] (it would leave gaps), downscale
-// < 1. DATA-0071: every map is smaller than a tile.
+// A grid of tiles over every map: steps of `stride`, the last tile flush with the edge.
+// A map of exactly the tile size gives itself. Maps are first made coarser by the
+// integer `downscale`: the current channel is summed over the block, classes take the
+// most frequent value (the smaller of equals), all else the mean; blocks at the far
+// edge may be partial. DATA-0070: tile < 1, stride not in [1, tile] (it would leave
+// gaps), downscale < 1. DATA-0071: every map is smaller than a tile.
 base::Result<TileSet> CutTiles(const MapCollection& collection, int64_t tile,
                                int64_t stride, int64_t downscale = 1);
 
@@ -62,9 +62,9 @@ struct StitchedMap {
   std::vector<float> values;  // row-major
 };
 
-// Predictions [k,tile,tile] for the tiles with the given numbers, in that order, to whole
-// maps ordered by position. DATA-0072: sizes do not fit or a tile number is unknown or
-// repeated; DATA-0073: a map is covered in part only.
+// Predictions [k,tile,tile] for the tiles with the given numbers, in that order, to
+// whole maps ordered by position. DATA-0072: sizes do not fit or a tile number is
+// unknown or repeated; DATA-0073: a map is covered in part only.
 base::Result<std::vector<StitchedMap>> Stitch(const TileSet& set,
                                               const std::vector<int64_t>& tile_numbers,
                                               std::span<const float> predictions);

@@ -26,24 +26,29 @@ enum class PredicateState { kHolds, kRefuted, kStraddles, kMissing };
 // Compares the whole interval: holds when all of it satisfies the comparison, refuted
 // when none of it does, else it straddles. A value without an interval straddles; a
 // fact that is absent or has no finite value is missing.
-PredicateState Test(const Predicate& predicate, const Facts& facts);
+PredicateState Judge(const Predicate& predicate, const Facts& facts);
 
 // "split.leaked_rows = 3 (exact, n = 40 rows) > 0", "... is not > 0", "... straddles
 // 0".
 std::string Describe(const Predicate& predicate, PredicateState state,
                      const Facts& facts);
 
+// The share of a loss that a cause explains, in [0, 1]: `part`, or `part` over `of`, or
+// `part` over 1 - `of_lost`; all three are facts.
+struct Explains {
+  std::string
+      category;  // the kind of metric that is lost, one of the cause's `affects`
+  std::string part, of = {}, of_lost = {};
+};
+
 struct Cause {
   std::string id;     // "D07", unique
   std::string layer;  // one of Layers()
   std::string title;
-  std::vector<std::string> affects;  // categories of requirements it can explain
-  std::vector<Predicate> when;       // its signature: all must hold
-  // Share of the loss that it explains, in [0, 1]: `explains` itself, or `explains`
-  // over `explains_of`, or `explains` over 1 - `explains_of_lost`. Empty: it states
-  // none.
-  std::string explains, explains_of, explains_of_lost;
-  std::vector<std::string> competitors;  // ids
+  std::vector<std::string> affects;     // categories of requirements it can explain
+  std::vector<Predicate> when;          // its signature: all must hold
+  std::vector<Explains> explains = {};  // at most one for each category
+  std::vector<std::string> competitors = {};  // ids
   std::string discriminating_test;
   std::string experiment;
   std::string fix;

@@ -22,7 +22,8 @@ struct CauseFinding {
   std::string title;
   CauseState state = CauseState::kUndecided;
   bool relevant = false;       // can explain a requirement that fails
-  bool share_stated = false;   // explained_share below could be computed
+  bool share_asked = false;    // it must state a share of what fails
+  bool share_stated = false;   // and could: explained_share below
   double explained_share = 0;  // of the lost metric, when the cause can state one
   std::vector<std::string> evidence;  // "split.leaked_rows_share = 0.98 [..] > 0.01"
   std::vector<std::string> missing;   // facts that were not there

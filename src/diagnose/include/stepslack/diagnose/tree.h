@@ -19,7 +19,8 @@ struct FailedRequirement {
   std::string title;     // "MAE on unseen families"
   std::string category;  // one of KnownCategories(): what kind of metric it is
   base::Verdict verdict = base::Verdict::kViolated;
-  std::string layer_hint;  // when it can fail in one layer only: that layer; else empty
+  std::string layer_hint =
+      {};  // when it can fail in one layer only: that layer; else empty
 };
 
 // A stated explained share below this names no layer.

@@ -11,19 +11,21 @@ namespace stepslack::model {
 struct ParameterInfo {
   std::string name;  // "encoder.1.a.kernel"
   std::vector<int64_t> shape;
-  int64_t offset = 0;   // in floats, into the value and the gradient buffer
+  int64_t offset = 0;  // in floats, into the value and the gradient buffer
   int64_t count = 0;
-  bool decay = false;   // weight decay applies (convolution kernels only)
+  bool decay = false;    // weight decay applies (convolution kernels only)
   double deviation = 0;  // initial values: normal with this standard deviation...
   double start = 0;      // ...around this value
 };
 
-// Parameters in the order in which they are added; offsets are multiples of 16 floats, one
-// cache line and one vector register, and the gaps stay zero.
+// Parameters in the order in which they are added; offsets are multiples of 16 floats,
+// one cache line and one vector register, and the gaps stay zero.
 class ParameterLayout {
  public:
-  // A convolution kernel [out, in, size, size], He-initialised (He et al. 2015) times gain.
-  size_t AddKernel(std::string name, int64_t out, int64_t in, int64_t size, double gain);
+  // A convolution kernel [out, in, size, size], He-initialised (He et al. 2015) times
+  // gain.
+  size_t AddKernel(std::string name, int64_t out, int64_t in, int64_t size,
+                   double gain);
   // A vector of one constant.
   size_t AddVector(std::string name, int64_t count, double start);
 

@@ -1,0 +1,157 @@
+#include "arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "stepslack/base/text.h"
+
+namespace stepslack::cli {
+namespace {
+
+using base::ExitCode;
+using base::Fail;
+
+std::string Suggest(std::string_view word, const std::vector<std::string>& candidates,
+                    const std::string& otherwise) {
+  const std::string near = base::DidYouMean(word, candidates);
+  return near.empty() ? otherwise : "did you mean `" + near + "`?";
+}
+
+base::Result<const VerbInfo*> FindVerb(std::string_view name) {
+  std::vector<std::string> names;
+  for (const VerbInfo& verb : Verbs()) {
+    if (verb.name == name) return &verb;
+    names.emplace_back(verb.name);
+  }
+  return Fail("CLI-0001", ExitCode::kUsage, "unknown verb `" + std::string(name) + "`",
+              "command line", Suggest(name, names, "`stepslack --help` lists the verbs"));
+}
+
+struct Binding {
+  std::map<std::string, std::string, std::less<>> texts;
+  std::map<std::string, bool, std::less<>> flags;
+};
+
+void Declare(CLI::App& app, const OptionInfo& option, Binding& binding) {
+  const std::string name(option.name);
+  std::string spelled = name;
+  if (name == "--output") spelled = "-o,--output";
+  if (option.name.starts_with("--") && option.value.empty()) {
+    app.add_flag(spelled, binding.flags[name]);
+  } else {
+    app.add_option(spelled, binding.texts[name]);
+  }
+}
+
+std::vector<std::string> OptionNames(const VerbInfo& verb) {
+  std::vector<std::string> names;
+  for (const OptionInfo& option : verb.options) names.emplace_back(option.name);
+  for (const OptionInfo& option : CommonOptions()) names.emplace_back(option.name);
+  return names;
+}
+
+const OptionInfo* FindOption(const VerbInfo& verb, std::string_view name) {
+  for (const OptionInfo& option : verb.options) {
+    if (option.name == name) return &option;
+  }
+  for (const OptionInfo& option : CommonOptions()) {
+    if (option.name == name) return &option;
+  }
+  return nullptr;
+}
+
+base::Status CheckChoices(const VerbInfo& verb, const Arguments& arguments) {
+  for (const auto& [name, value] : arguments.values) {
+    const OptionInfo* option = FindOption(verb, name);
+    SS_CHECK(option != nullptr);
+    if (option->choices.empty()) continue;
+    const std::vector<std::string> choices(option->choices.begin(), option->choices.end());
+    if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
+      return Fail("CLI-0003", ExitCode::kUsage,
+                  fmt::format("{} can not be `{}`", name, value), "command line",
+                  Suggest(value, choices,
+                          fmt::format("use one of: {}", fmt::join(choices, ", "))));
+    }
+  }
+  return {};
+}
+
+base::Status CheckPositionals(const VerbInfo& verb, const Arguments& arguments) {
+  for (const OptionInfo& option : verb.options) {
+    if (option.name.starts_with("-") || arguments.Has(option.name)) continue;
+    return Fail("CLI-0004", ExitCode::kUsage, fmt::format("{} is missing", option.name),
+                fmt::format("stepslack {}", verb.name),
+                fmt::format("for example: {}", verb.examples.front()));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Arguments::Value(std::string_view name) const {
+  if (const auto found = values.find(name); found != values.end()) return found->second;
+  const OptionInfo* option = verb != nullptr ? FindOption(*verb, name) : nullptr;
+  return option != nullptr ? std::string(option->fallback) : std::string();
+}
+
+base::Result<Arguments> ParseArguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first.empty() || first == "-h" || first == "--help" || first == "help") {
+    arguments.help = true;
+    arguments.reference = argc > 2 && std::string_view(argv[2]) == "--markdown";
+    return arguments;
+  }
+  if (first == "--version") {
+    arguments.version = true;
+    return arguments;
+  }
+  SS_TRY(arguments.verb, FindVerb(first));
+
+  CLI::App app;
+  app.set_help_flag("-h,--help");
+  Binding binding;
+  for (const OptionInfo& option : arguments.verb->options) Declare(app, option, binding);
+  for (const OptionInfo& option : CommonOptions()) Declare(app, option, binding);
+  try {
+    app.parse(argc - 1, argv + 1);
+  } catch (const CLI::CallForHelp&) {
+    arguments.help = true;
+    return arguments;
+  } catch (const CLI::ExtrasError&) {
+    std::string extra;
+    for (int i = 2; i < argc && extra.empty(); ++i) {
+      const std::string word(std::string_view(argv[i]).substr(
+          0, std::string_view(argv[i]).find('=')));
+      if (word.starts_with("-") && FindOption(*arguments.verb, word) == nullptr &&
+          word != "-o") {
+        extra = word;
+      }
+    }
+    return Fail("CLI-0002", ExitCode::kUsage,
+                extra.empty() ? "too many arguments" : "unknown option `" + extra + "`",
+                fmt::format("stepslack {}", arguments.verb->name),
+                Suggest(extra, OptionNames(*arguments.verb),
+                        fmt::format("`stepslack {} --help` lists the options",
+                                    arguments.verb->name)));
+  } catch (const CLI::ParseError& error) {
+    return Fail("CLI-0005", ExitCode::kUsage, error.what(),
+                fmt::format("stepslack {}", arguments.verb->name),
+                fmt::format("`stepslack {} --help` shows the usage",
+                            arguments.verb->name));
+  }
+  for (const auto& [name, text] : binding.texts) {
+    const std::string key = name == "--output" ? "--output" : name;
+    if (app.count(key) > 0) arguments.values[name] = text;
+  }
+  for (const auto& [name, set] : binding.flags) {
+    if (set) arguments.values[name] = "1";
+  }
+  SS_RETURN_IF_ERROR(CheckChoices(*arguments.verb, arguments));
+  SS_RETURN_IF_ERROR(CheckPositionals(*arguments.verb, arguments));
+  return arguments;
+}
+
+}  // namespace stepslack::cli

@@ -1,0 +1,28 @@
+// A parsed command line: which verb, and the text of each option that was given.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "option_table.h"
+#include "stepslack/base/result.h"
+
+namespace stepslack::cli {
+
+struct Arguments {
+  const VerbInfo* verb = nullptr;  // null: overview help was asked for
+  bool help = false;
+  bool version = false;
+  bool reference = false;  // `stepslack help --markdown`: all verbs, for docs/cli.md
+  std::map<std::string, std::string, std::less<>> values;  // by option name
+  bool Has(std::string_view name) const { return values.contains(name); }
+  // The given value, else the table's fallback.
+  std::string Value(std::string_view name) const;
+};
+
+// CLI-0001 unknown verb, CLI-0002 unknown or misused option, CLI-0003 value not allowed;
+// all exit 2, with a suggestion where one is near.
+base::Result<Arguments> ParseArguments(int argc, const char* const* argv);
+
+}  // namespace stepslack::cli

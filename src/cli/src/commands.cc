@@ -1,0 +1,115 @@
+#include "commands.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "doctor.h"
+#include "stepslack/base/file.h"
+#include "stepslack/base/process.h"
+#include "stepslack/base/text.h"
+#include "stepslack/evidence/capsule.h"
+#include "stepslack/review/review.h"
+#include "stepslack/store/room.h"
+
+namespace stepslack::cli {
+namespace {
+
+using base::ExitCode;
+using base::JoinPath;
+
+// A file that is installed next to the program, or named by an environment variable.
+std::string Companion(const char* variable, std::string_view name) {
+  if (const char* given = std::getenv(variable); given != nullptr && *given != '\0') {
+    return given;
+  }
+  return JoinPath(base::ParentFolder(base::ExecutablePath()), name);
+}
+
+std::string Form(const review::ReviewOutcome& outcome, const std::string& format) {
+  if (format == "json") return outcome.json;
+  if (format == "markdown") return outcome.markdown;
+  if (format == "html") return outcome.html;
+  return outcome.text + fmt::format("room: {}\n", outcome.room);
+}
+
+base::Result<CommandResult> Review(const Arguments& arguments,
+                                   const base::Context& context) {
+  review::ReviewOptions options;
+  options.config_file = arguments.Value("FILE");
+  options.room = arguments.Value("--room");
+  options.data_folder = arguments.Value("--data");
+  options.worker = Companion("STEPSLACK_WORKER", "stepslack-worker");
+  options.causes = Companion("STEPSLACK_CAUSES", "knowledge/causes.toml");
+  if (arguments.Has("--ranks")) {
+    const auto ranks = base::ParseInt(arguments.Value("--ranks"));
+    if (!ranks || *ranks < 1 || *ranks > 1024) {
+      return base::Fail("CLI-0006", ExitCode::kUsage,
+                        "--ranks must be a whole number from 1 to 1024",
+                        fmt::format("--ranks {}", arguments.Value("--ranks")),
+                        "give the number of training processes, for example --ranks 2");
+    }
+    options.ranks = static_cast<int>(*ranks);
+  }
+  SS_TRY(const review::ReviewOutcome outcome, review::RunReview(options, context));
+  return CommandResult{.output = Form(outcome, arguments.Value("--format")),
+                       .exit_code = outcome.ship ? ExitCode::kOk : ExitCode::kFinding};
+}
+
+base::Result<CommandResult> Verify(const Arguments& arguments) {
+  const std::string path = arguments.Value("FILE");
+  SS_TRY(const auto verified,
+         evidence::VerifyCapsule(path, base::ParentFolder(path)));
+  return CommandResult{.output = fmt::format("intact: {} artifacts match {}\n",
+                                             verified.artifacts.size(), path),
+                       .exit_code = ExitCode::kOk};
+}
+
+base::Result<CommandResult> Log(const Arguments& arguments) {
+  const std::string path = arguments.Value("--room");
+  if (!base::PathExists(JoinPath(path, "stepslack.toml"))) {
+    return base::Fail("CLI-0007", ExitCode::kUsage, "no room is there", path,
+                      "give the folder of an earlier `stepslack review --room`");
+  }
+  SS_TRY(const store::Room room, store::Room::Open(path));
+  SS_TRY(const auto stages, room.Stages());
+  const bool as_json = arguments.Value("--format") == "json";
+  base::Json rows{base::Json::Array{}};
+  std::string text;
+  for (const store::StageEntry& stage : stages) {
+    base::Json row;
+    row.Set("stage", stage.name);
+    row.Set("key", stage.key);
+    row.Set("created_utc", stage.created_utc);
+    row.Set("seconds", stage.seconds);
+    rows.Append(std::move(row));
+    text += fmt::format("{}  {:<10} {:>10}  {}\n", stage.created_utc, stage.name,
+                        base::HumanDuration(stage.seconds), stage.key.substr(0, 12));
+  }
+  base::Json json;
+  json.Set("schema", "stepslack.log/1");
+  json.Set("stages", std::move(rows));
+  return CommandResult{.output = as_json ? json.Dump() + "\n" : text,
+                       .exit_code = ExitCode::kOk};
+}
+
+}  // namespace
+
+base::Result<CommandResult> RunCommand(const Arguments& arguments,
+                                       const base::Context& context, bool color) {
+  const std::string_view verb = arguments.verb->name;
+  if (verb == "review") return Review(arguments, context);
+  if (verb == "verify") return Verify(arguments);
+  if (verb == "log") return Log(arguments);
+  if (verb == "completion") return CommandResult{.output = BashCompletion()};
+  SS_CHECK(verb == "doctor");
+  const DoctorReport report =
+      Examine(Companion("STEPSLACK_WORKER", "stepslack-worker"),
+              Companion("STEPSLACK_CAUSES", "knowledge/causes.toml"));
+  const bool as_json = arguments.Value("--format") == "json";
+  return CommandResult{
+      .output = as_json ? ToJson(report).Dump() + "\n" : Describe(report, color),
+      .exit_code = report.Healthy() ? ExitCode::kOk : ExitCode::kFinding};
+}
+
+}  // namespace stepslack::cli

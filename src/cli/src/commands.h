@@ -1,0 +1,20 @@
+// One function per verb: read options, call the core, choose a renderer.
+#pragma once
+
+#include <string>
+
+#include "arguments.h"
+#include "stepslack/base/context.h"
+
+namespace stepslack::cli {
+
+// What a verb prints on stdout, and how the process ends.
+struct CommandResult {
+  std::string output;
+  base::ExitCode exit_code = base::ExitCode::kOk;
+};
+
+base::Result<CommandResult> RunCommand(const Arguments& arguments,
+                                       const base::Context& context, bool color);
+
+}  // namespace stepslack::cli

@@ -1,0 +1,142 @@
+#include "option_table.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace stepslack::cli {
+namespace {
+
+constexpr std::string_view kExitCodes =
+    "exit codes: 0 done, 1 finding or decision not `ship`, 2 usage or configuration,\n"
+    "  3 input refused, 4 environment, 5 integrity, 70 our bug, 130 interrupted\n";
+
+std::string Left(const OptionInfo& option) {
+  std::string text(option.name);
+  if (!option.value.empty()) text += " " + std::string(option.value);
+  return text;
+}
+
+std::string OptionLine(const OptionInfo& option) {
+  std::string text = fmt::format("  {:<24} {}", Left(option), option.help);
+  if (!option.choices.empty()) {
+    text += fmt::format(" ({})", fmt::join(option.choices, "|"));
+  }
+  if (!option.fallback.empty()) text += fmt::format(" [{}]", option.fallback);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::span<const OptionInfo> CommonOptions() {
+  static const std::array<OptionInfo, 5> options{{
+      {"--format", "FORMAT", "text", "form of the result on stdout",
+       {"text", "json", "markdown", "html"}},
+      {"--output", "FILE", "-", "write the result here instead of stdout", {}},
+      {"--color", "WHEN", "auto", "colour in text output", {"auto", "always", "never"}},
+      {"--threads", "N", "0", "threads of the analysis; 0: one per usable core", {}},
+      {"--quiet", "", "", "no progress on stderr", {}},
+  }};
+  return options;
+}
+
+std::span<const VerbInfo> Verbs() {
+  static const std::array<VerbInfo, 5> verbs{{
+      {"review", "decide",
+       "run the whole review: data, training, measurement, diagnosis, decision",
+       {"stepslack review examples/irdrop/review.toml --room room",
+        "stepslack review review.toml --data maps/ --format json"},
+       {{"FILE", "", "", "review.toml: decision, requirements, data, training", {}},
+        {"--room", "DIR", "room", "where results and the cache are kept", {}},
+        {"--data", "DIR", "", "read maps from this folder instead of the configured one",
+         {}},
+        {"--ranks", "N", "", "training processes instead of the configured number", {}}}},
+      {"verify", "decide", "check a capsule: every artifact's digest against its file",
+       {"stepslack verify room/capsule.json"},
+       {{"FILE", "", "", "capsule.json inside its room", {}}}},
+      {"log", "keep", "list what a room has computed, oldest first",
+       {"stepslack log --room room"},
+       {{"--room", "DIR", "room", "the room to list", {}}}},
+      {"doctor", "keep", "check this machine for what slows or breaks training",
+       {"stepslack doctor", "stepslack doctor --format json"},
+       {}},
+      {"completion", "keep", "print the completion script for bash",
+       {"stepslack completion > /etc/bash_completion.d/stepslack"},
+       {}},
+  }};
+  return verbs;
+}
+
+std::string OverviewHelp() {
+  std::string text =
+      "stepslack: sign-off for distributed training\n\n"
+      "usage: stepslack VERB [options]     stepslack VERB --help\n";
+  std::string_view group;
+  for (const VerbInfo& verb : Verbs()) {
+    if (verb.group != group) text += fmt::format("\n{}\n", verb.group);
+    group = verb.group;
+    text += fmt::format("  {:<12} {}\n", verb.name, verb.summary);
+  }
+  text += "\nexamples\n";
+  for (const std::string_view example : Verbs().front().examples) {
+    text += fmt::format("  {}\n", example);
+  }
+  return text;
+}
+
+std::string VerbHelp(const VerbInfo& verb) {
+  std::string text = "examples\n";
+  for (const std::string_view example : verb.examples) {
+    text += fmt::format("  {}\n", example);
+  }
+  text += fmt::format("\nstepslack {}: {}\n", verb.name, verb.summary);
+  if (!verb.options.empty()) text += "\narguments\n";
+  for (const OptionInfo& option : verb.options) text += OptionLine(option);
+  text += "\ncommon options\n";
+  for (const OptionInfo& option : CommonOptions()) text += OptionLine(option);
+  return text + "\n" + std::string(kExitCodes);
+}
+
+std::string BashCompletion() {
+  std::string verbs;
+  std::string cases;
+  std::string common;
+  for (const OptionInfo& option : CommonOptions()) {
+    common += fmt::format("{} ", option.name);
+  }
+  for (const VerbInfo& verb : Verbs()) {
+    verbs += fmt::format("{} ", verb.name);
+    std::string options;
+    for (const OptionInfo& option : verb.options) {
+      if (option.name.starts_with("--")) options += fmt::format("{} ", option.name);
+    }
+    cases += fmt::format("    {}) words=\"{}{}\" ;;\n", verb.name, options, common);
+  }
+  return fmt::format(
+      "# bash completion for stepslack\n"
+      "_stepslack() {{\n"
+      "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"{}\"\n"
+      "  [[ $COMP_CWORD -gt 1 ]] && case \"${{COMP_WORDS[1]}}\" in\n{}"
+      "  esac\n"
+      "  if [[ $word == -* || $COMP_CWORD -eq 1 ]]; then\n"
+      "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+      "  else\n"
+      "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
+      "  fi\n"
+      "}}\n"
+      "complete -F _stepslack stepslack\n",
+      verbs, cases);
+}
+
+std::string ReferenceMarkdown() {
+  std::string text =
+      "# Command line\n\n"
+      "Made from the program's option table by `scripts/update_docs`. stdout carries the "
+      "result only;\nprogress and messages go to stderr.\n";
+  for (const VerbInfo& verb : Verbs()) {
+    text += fmt::format("\n## stepslack {}\n\n```\n{}```\n", verb.name, VerbHelp(verb));
+  }
+  return text;
+}
+
+}  // namespace stepslack::cli

@@ -1,0 +1,37 @@
+// One table of verbs and options feeds parsing, help, completion and docs/cli.md.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepslack/base/result.h"
+
+namespace stepslack::cli {
+
+struct OptionInfo {
+  std::string_view name;      // "--room"; a positional has no dashes: "FILE"
+  std::string_view value;     // "DIR"; empty: a flag
+  std::string_view fallback;  // shown in help
+  std::string_view help;
+  std::vector<std::string_view> choices;  // empty: any text
+};
+
+struct VerbInfo {
+  std::string_view name;
+  std::string_view group;     // task in help: "decide", "keep", ...
+  std::string_view summary;
+  std::vector<std::string_view> examples;
+  std::vector<OptionInfo> options;
+};
+
+std::span<const VerbInfo> Verbs();
+std::span<const OptionInfo> CommonOptions();  // --format, -o, --color, --threads, --quiet
+
+std::string OverviewHelp();                   // bare command, -h
+std::string VerbHelp(const VerbInfo& verb);   // examples first, exit codes last
+std::string BashCompletion();
+std::string ReferenceMarkdown();              // docs/cli.md
+
+}  // namespace stepslack::cli

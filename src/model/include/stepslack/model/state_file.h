@@ -1,0 +1,29 @@
+// Named float arrays and one text in the file format of torch.save, in memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepslack/base/result.h"
+
+namespace stepslack::model {
+
+struct StateArray {
+  std::vector<int64_t> shape;
+  std::vector<float> values;
+};
+
+struct StateFile {
+  std::string text;  // JSON of whoever writes it
+  std::map<std::string, StateArray> arrays;
+};
+
+// A zip archive that holds the tuple (text, {name: float32 tensor}), with check sums.
+base::Result<std::string> EncodeState(const StateFile& state);
+// MODEL-0004: damaged, or of another structure.
+base::Result<StateFile> DecodeState(std::string_view bytes, std::string_view name);
+
+}  // namespace stepslack::model

@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sections.h"
+#include "stepslack/base/text.h"
+
+namespace stepslack::review {
+namespace {
+
+using base::Human;
+
+std::string YesNo(const std::optional<bool>& value) {
+  if (!value) return "not known";
+  return *value ? "equal" : "different";
+}
+
+std::string_view StateWord(diagnose::CauseState state) {
+  switch (state) {
+    case diagnose::CauseState::kSupported: return "supported";
+    case diagnose::CauseState::kRefuted: return "refuted";
+    case diagnose::CauseState::kUndecided: return "undecided";
+  }
+  return "undecided";
+}
+
+}  // namespace
+
+render::Section ReproducibilitySection(const SectionInputs& in) {
+  const analyze::Reproducibility& repro = in.measured.reproducibility;
+  render::Section section{.id = "reproducibility", .title = "Seed reproducibility"};
+  section.text.push_back(fmt::format(
+      "The same plan and seed, run twice on {} ranks ({} samples): {}. {}",
+      in.runs.repeat_a.summary.world_size, in.runs.repeat_a.summary.samples,
+      analyze::ToString(repro.verdict), repro.reason));
+  section.text.push_back(fmt::format("Between seeds, relative MAE varies by {} (coefficient "
+                                     "of variation).",
+                                     Percent(in.measured.quality.seed_spread)));
+  render::Table table{.title = "First run against second run",
+                      .columns = {"compared", "result", "first", "second"},
+                      .rows = {}};
+  const auto& a = in.runs.repeat_a.summary;
+  const auto& b = in.runs.repeat_b.summary;
+  table.rows.push_back({std::string("parameters"), YesNo(repro.parameters_equal),
+                        a.parameters_sha256.substr(0, 16),
+                        b.parameters_sha256.substr(0, 16)});
+  table.rows.push_back({std::string("predictions"), YesNo(repro.predictions_equal),
+                        a.predictions_sha256.substr(0, 16),
+                        b.predictions_sha256.substr(0, 16)});
+  table.rows.push_back({std::string("sample order"), YesNo(repro.sample_order_equal),
+                        std::string("-"), std::string("-")});
+  table.rows.push_back({std::string("losses"), YesNo(repro.losses_equal),
+                        fmt::format("{} steps", repro.steps_compared), std::string("-")});
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+render::Section LatencySection(const SectionInputs& in) {
+  const LatencyComparison& latency = in.measured.latency;
+  render::Section section{.id = "latency",
+                          .title = "Latency and energy against the exact solver"};
+  if (!latency.solver_ms) {
+    section.text.push_back(fmt::format(
+        "One map through the model takes {}. The labels were not made here, so the exact "
+        "solver's cost is not measured.",
+        Short(latency.model_ms)));
+  } else {
+    const double ratio = latency.ratio && latency.ratio->value ? *latency.ratio->value : NAN;
+    section.text.push_back(
+        ratio > 1
+            ? fmt::format("The exact solver WINS on this grid: it needs {} a map with no "
+                          "error, the model {} ({} times as long).",
+                          Short(*latency.solver_ms), Short(latency.model_ms), Human(ratio))
+            : fmt::format("The model needs {} a map, the exact solver {}: {} of its time, "
+                          "with the errors shown under Quality.",
+                          Short(latency.model_ms), Short(*latency.solver_ms),
+                          Percent(*latency.ratio)));
+    section.text.push_back(
+        "Energy: this machine offers no energy counter to the program, so CPU seconds "
+        "stand for it; at equal power per busy core the energy ratio is the CPU-time "
+        "ratio.");
+  }
+  render::Table table{.title = "Cost of one map, one thread",
+                      .columns = {"way", "wall ms", "CPU ms (stands for energy)"},
+                      .rows = {}};
+  table.rows.push_back({std::string("model"), latency.model_ms, latency.model_cpu_ms});
+  if (latency.solver_ms && latency.solver_cpu_ms) {
+    table.rows.push_back(
+        {std::string("exact solver"), *latency.solver_ms, *latency.solver_cpu_ms});
+  }
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+render::Section DiagnosisSection(const SectionInputs& in) {
+  const diagnose::Diagnosis& diagnosis = in.review.diagnosis;
+  render::Section section{.id = "diagnosis", .title = "Root-cause tree"};
+  section.text.push_back(fmt::format("First failing layer: {}. {}", diagnosis.layer,
+                                     diagnosis.reason));
+  for (const std::string& step : diagnosis.path) section.text.push_back(step);
+  for (const std::string& missing : diagnosis.missing) {
+    section.text.push_back("Missing: " + missing);
+  }
+  render::Table table{.title = "Causes walked",
+                      .columns = {"id", "layer", "cause", "state", "evidence", "missing",
+                                  "smallest reversible fix", "owner"},
+                      .rows = {}};
+  for (const diagnose::CauseFinding& cause : diagnosis.causes) {
+    table.rows.push_back({cause.id, cause.layer, cause.title,
+                          std::string(StateWord(cause.state)),
+                          fmt::format("{}", fmt::join(cause.evidence, "; ")),
+                          fmt::format("{}", fmt::join(cause.missing, ", ")), cause.fix,
+                          cause.owner});
+  }
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+render::Section RiskSection(const SectionInputs& in) {
+  render::Section section{.id = "risks", .title = "Risk bars"};
+  section.text.push_back(
+      "Measured shares; the weights 7 : 5 : 4 say how much each counts when risks are "
+      "ranked.");
+  render::BarChart chart{.title = "Risks",
+                         .caption = "Share in percent; 0 is best.",
+                         .x_label = "share %",
+                         .part_names = {"share"},
+                         .bars = {}};
+  render::Table table{.title = "Risks",
+                      .columns = {"risk", "share %", "weight", "basis"},
+                      .rows = {}};
+  for (const evidence::RiskBar& risk : in.review.risks) {
+    if (risk.share) chart.bars.push_back({.label = risk.name, .parts = {100 * *risk.share}});
+    table.rows.push_back(
+        {risk.name,
+         risk.share ? render::Cell(100 * *risk.share) : render::Cell(std::string("not run")),
+         risk.weight, risk.basis});
+  }
+  section.figures.emplace_back(std::move(chart));
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+render::Section KpiSection(const SectionInputs& in) {
+  render::Section section{.id = "kpi", .title = "Deployment KPI dashboard and rollback plan"};
+  section.text.push_back("Watched after deployment: the requirements of this review, with "
+                         "the values that were accepted.");
+  if (!in.config.framing.rollback_trigger.empty()) {
+    section.text.push_back("Roll back when: " + in.config.framing.rollback_trigger + ".");
+  }
+  render::Table kpis{.title = "KPIs",
+                     .columns = {"KPI", "accepted at", "alarm", "owner"},
+                     .rows = {}};
+  for (const evidence::RequirementResult& result : in.review.requirements) {
+    const base::Requirement& requirement = result.requirement;
+    kpis.rows.push_back(
+        {requirement.title,
+         result.estimate ? render::Cell(*result.estimate)
+                         : render::Cell(std::string("not measured")),
+         fmt::format("{} {} {}",
+                     requirement.direction == base::Direction::kAtLeast ? "below" : "above",
+                     Human(requirement.bound), requirement.unit),
+         requirement.owner});
+  }
+  render::Table steps{.title = "Rollback plan", .columns = {"step", "action"}, .rows = {}};
+  for (size_t i = 0; i < in.config.framing.rollback_steps.size(); ++i) {
+    steps.rows.push_back(
+        {static_cast<double>(i + 1), in.config.framing.rollback_steps[i]});
+  }
+  section.tables.push_back(std::move(kpis));
+  section.tables.push_back(std::move(steps));
+  return section;
+}
+
+std::vector<render::Section> MeasuredSections(const SectionInputs& in) {
+  return {QualitySection(in),         MapsSection(in),
+          SplitAuditSection(in),      ScalingSection(in),
+          CommsSection(in),           TimelineSection(in),
+          TimeToAccuracySection(in),  BeforeAfterSection(in),
+          AugmentationSection(in),    HyperparameterSection(in),
+          ReproducibilitySection(in), LatencySection(in),
+          TrainingLogSection(in),     LineageSection(in)};
+}
+
+std::vector<render::Section> DecisionSections(const SectionInputs& in) {
+  return {DiagnosisSection(in), RiskSection(in), KpiSection(in)};
+}
+
+}  // namespace stepslack::review

@@ -1,0 +1,144 @@
+#include "checkpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "stepslack/base/digest.h"
+#include "stepslack/base/file.h"
+#include "stepslack/model/state_file.h"
+
+namespace stepslack::train {
+namespace {
+
+using base::Json;
+
+constexpr std::string_view kSchema = "stepslack.checkpoint/1";
+
+Json Numbers(const std::vector<double>& values) {
+  return Json(Json::Array(values.begin(), values.end()));
+}
+
+std::vector<double> ReadNumbers(const Json& json) {
+  std::vector<double> values;
+  for (const Json& item : json.AsArray()) values.push_back(item.AsDouble());
+  return values;
+}
+
+Json CursorJson(const TrainCursor& cursor) {
+  Json json;
+  json.Set("steps", cursor.steps);
+  json.Set("samples", cursor.samples);
+  json.Set("restarts", cursor.restarts);
+  json.Set("train_seconds", cursor.train_seconds);
+  json.Set("rank_cpu_seconds", Numbers(cursor.rank_cpu_seconds));
+  json.Set("target_reached", cursor.target.reached);
+  json.Set("seconds_to_target", cursor.target.seconds_to);
+  json.Set("seconds_before_target", cursor.target.seconds_before);
+  json.Set("samples_to_target", cursor.target.samples_to);
+  json.Set("last_eval_seconds", cursor.target.last_eval_seconds);
+  return json;
+}
+
+TrainCursor ReadCursor(const Json& json) {
+  TrainCursor cursor;
+  cursor.steps = json["steps"].AsInt();
+  cursor.samples = json["samples"].AsInt();
+  cursor.restarts = static_cast<int>(json["restarts"].AsInt());
+  cursor.train_seconds = json["train_seconds"].AsDouble();
+  cursor.rank_cpu_seconds = ReadNumbers(json["rank_cpu_seconds"]);
+  cursor.target.reached = json["target_reached"].AsBool();
+  cursor.target.seconds_to = json["seconds_to_target"].AsDouble();
+  cursor.target.seconds_before = json["seconds_before_target"].AsDouble();
+  cursor.target.samples_to = json["samples_to_target"].AsInt();
+  cursor.target.last_eval_seconds = json["last_eval_seconds"].AsDouble();
+  return cursor;
+}
+
+// One array a parameter and kind, under "value.", "moment1." and "moment2.".
+void AddArrays(model::StateFile& state, std::string_view kind,
+               const std::vector<model::ParameterInfo>& parameters,
+               std::span<const float> buffer) {
+  for (const model::ParameterInfo& info : parameters) {
+    model::StateArray& array = state.arrays[std::string(kind) + info.name];
+    array.shape = info.shape;
+    const auto first = buffer.begin() + info.offset;
+    array.values.assign(first, first + info.count);
+  }
+}
+
+// False when an array is missing or has another shape.
+bool TakeArrays(const model::StateFile& state, std::string_view kind,
+                const std::vector<model::ParameterInfo>& parameters,
+                std::span<float> buffer) {
+  for (const model::ParameterInfo& info : parameters) {
+    const auto found = state.arrays.find(std::string(kind) + info.name);
+    if (found == state.arrays.end() || found->second.shape != info.shape) return false;
+    std::copy(found->second.values.begin(), found->second.values.end(),
+              buffer.begin() + info.offset);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string PlanDigest(const record::TrainPlan& plan) {
+  // A time-out, a trace or an injected fault does not change what is trained: a user
+  // may correct those and still resume.
+  const record::TrainPlan defaults;
+  record::TrainPlan effective = plan;
+  effective.timeout_seconds = defaults.timeout_seconds;
+  effective.checkpoint_every_samples = defaults.checkpoint_every_samples;
+  effective.trace_first_step = defaults.trace_first_step;
+  effective.trace_steps = defaults.trace_steps;
+  effective.fault_rank = defaults.fault_rank;
+  effective.fault_sleep_ms = defaults.fault_sleep_ms;
+  return base::Sha256Of(record::ToJson(effective).Dump(-1));
+}
+
+base::Status SaveCheckpoint(const std::string& path, const record::TrainPlan& plan,
+                            const TrainCursor& cursor, const Encoding& encoding,
+                            model::Network& network, AdamW& optimizer) {
+  Json text;
+  text.Set("schema", kSchema);
+  text.Set("plan_sha256", PlanDigest(plan));
+  text.Set("cursor", CursorJson(cursor));
+  text.Set("channel_scale", Numbers(encoding.channel_scale));
+  text.Set("target_scale", encoding.target_scale);
+  model::StateFile state;
+  state.text = text.Dump(-1);
+  AddArrays(state, "value.", network.parameters(), network.values());
+  AddArrays(state, "moment1.", network.parameters(), optimizer.first_moment());
+  AddArrays(state, "moment2.", network.parameters(), optimizer.second_moment());
+  SS_TRY(const std::string bytes, model::EncodeState(state));
+  return base::WriteFileAtomic(path, bytes);
+}
+
+base::Result<Restored> LoadCheckpoint(const std::string& path,
+                                      const record::TrainPlan& plan,
+                                      model::Network& network, AdamW& optimizer) {
+  SS_TRY(const std::string bytes, base::ReadFile(path));
+  SS_TRY(const model::StateFile state, model::DecodeState(bytes, path));
+  SS_TRY(const Json text, base::ParseJson(state.text, path));
+  if (text["schema"].AsString() != kSchema ||
+      text["plan_sha256"].AsString() != PlanDigest(plan)) {
+    return base::Fail("TRAIN-0010", base::ExitCode::kInput,
+                      "the checkpoint was written by another plan", path,
+                      "use a new folder, or delete the checkpoint to start afresh");
+  }
+  const auto& parameters = network.parameters();
+  if (!TakeArrays(state, "value.", parameters, network.values()) ||
+      !TakeArrays(state, "moment1.", parameters, optimizer.first_moment()) ||
+      !TakeArrays(state, "moment2.", parameters, optimizer.second_moment())) {
+    return base::Fail("TRAIN-0011", base::ExitCode::kIntegrity,
+                      "the checkpoint does not hold the parameters of this network",
+                      path, "delete the checkpoint to start afresh");
+  }
+  Restored restored;
+  restored.cursor = ReadCursor(text["cursor"]);
+  restored.encoding.channel_scale = ReadNumbers(text["channel_scale"]);
+  restored.encoding.target_scale = text["target_scale"].AsDouble();
+  optimizer.set_steps(restored.cursor.steps);
+  return restored;
+}
+
+}  // namespace stepslack::train

@@ -1,0 +1,96 @@
+// Trains one plan on one rank: the loop, its records, and what it leaves behind.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "adamw.h"
+#include "checkpoint.h"
+#include "map_set.h"
+#include "metrics_log.h"
+#include "reducer.h"
+#include "sampler.h"
+#include "stepslack/base/result.h"
+#include "stepslack/comm/communicator.h"
+#include "stepslack/model/network.h"
+#include "stepslack/record/run_record.h"
+#include "stepslack/record/train_plan.h"
+#include "tracer.h"
+
+namespace stepslack::train {
+
+class Trainer {
+ public:
+  // Reads the data, builds the network and restores DIR/checkpoint.pt if there is one.
+  // `plan` and `communicator` must outlive the trainer. Every rank must call this, and
+  // Run, with the same plan. Errors: TRAIN-0013 the data have changed since the
+  // checkpoint, and those of the parts.
+  static base::Result<std::unique_ptr<Trainer>> Create(
+      const std::string& run_folder, const record::TrainPlan& plan,
+      comm::Communicator& communicator);
+
+  // Trains to plan.samples, then writes predictions, trace and run.json. Errors:
+  // TRAIN-0020 a loss and TRAIN-0021 a gradient is not finite, TRAIN-0022 the ranks end
+  // with different parameters.
+  base::Status Run();
+
+ private:
+  Trainer(std::string run_folder, const record::TrainPlan& plan,
+          comm::Communicator& communicator, MapSet maps, model::Network network);
+
+  // Moments at which the phases of a step end.
+  struct StepClock {
+    int64_t start_ns = 0, begin_ns = 0;  // a test fault lies between the two
+    int64_t data_ns = 0, forward_ns = 0, backward_ns = 0, comm_ns = 0, optimizer_ns = 0;
+  };
+
+  base::Status StartOrResume();
+  base::Status Restore();
+  base::Status TrainStep(const GlobalBatch& batch);
+  base::Status ComputeGradients(const GlobalBatch& batch,
+                                std::span<const int64_t> share, StepClock& clock);
+  void FillBatch(int64_t epoch, std::span<const int64_t> share);
+  base::Result<double> GlobalLoss();
+  base::Result<double> ApplyGradients(double learning_rate);
+  void TraceStep(int64_t step, const StepClock& clock);
+  base::Status EvaluateNow();
+  base::Status CheckpointNow();
+  base::Status SaveNow();
+  bool Due(int64_t before, int64_t every) const;
+  double TrainSeconds() const;
+
+  // trainer_finish.cc
+  base::Status Finish();
+  base::Status Predict(record::RunSummary& summary);
+  base::Status GatherRanks(record::RunSummary& summary);
+  void FillSummary(record::RunSummary& summary) const;
+  std::string ParametersDigest();
+  std::string RankFile(const char* stem, const char* extension) const;
+
+  std::string run_folder_;
+  const record::TrainPlan& plan_;
+  comm::Communicator& communicator_;
+  MapSet maps_;
+  model::Network network_;
+  AdamW optimizer_;
+  Reducer reducer_;
+  Sampler sampler_;
+  Tracer tracer_;
+  std::optional<MetricsLog> metrics_;
+
+  TrainCursor cursor_;
+  double earlier_seconds_ = 0;      // of training, in attempts before this process
+  double earlier_cpu_seconds_ = 0;  // of this rank, likewise
+  int64_t first_step_ns_ = 0;       // 0: no step yet in this process
+  double startup_seconds_ = 0;
+  int64_t trace_base_ns_ = 0;  // the same on every rank
+
+  std::vector<float> batch_inputs_;
+  std::vector<float> batch_targets_;
+};
+
+}  // namespace stepslack::train

@@ -1,0 +1,121 @@
+// What a trainer leaves behind once the last sample is consumed.
+#include <algorithm>
+#include <utility>
+
+#include "evaluation.h"
+#include "process_usage.h"
+#include "stepslack/base/digest.h"
+#include "stepslack/base/file.h"
+#include "stepslack/model/runtime.h"
+#include "stepslack/record/array_file.h"
+#include "trainer.h"
+
+namespace stepslack::train {
+
+std::string Trainer::RankFile(const char* stem, const char* extension) const {
+  return base::JoinPath(run_folder_, std::string(stem) + ".rank" +
+                                         std::to_string(communicator_.rank()) + "." +
+                                         extension);
+}
+
+std::string Trainer::ParametersDigest() {
+  // Parameter bytes only: alignment gaps of the buffer are not parameters.
+  base::Sha256 digest;
+  const std::span<const float> values = network_.values();
+  for (const model::ParameterInfo& info : network_.parameters()) {
+    const auto part = values.subspan(static_cast<size_t>(info.offset),
+                                     static_cast<size_t>(info.count));
+    digest.Update(part.data(), part.size_bytes());
+  }
+  return digest.Finish();
+}
+
+base::Status Trainer::Finish() {
+  record::RunSummary summary;
+  if (plan_.predict_test && !plan_.test_indices.empty()) {
+    SS_RETURN_IF_ERROR(Predict(summary));
+  }
+  if (plan_.trace_steps > 0) {
+    record::TraceHeader header;
+    header.rank = communicator_.rank();
+    header.world_size = communicator_.world_size();
+    header.backend = communicator_.transport_name();
+    header.base_time_ns = trace_base_ns_;
+    SS_RETURN_IF_ERROR(tracer_.Write(RankFile("trace", "json.gz"), header));
+  }
+  SS_RETURN_IF_ERROR(metrics_->Flush());
+  SS_RETURN_IF_ERROR(GatherRanks(summary));
+  FillSummary(summary);
+  if (communicator_.rank() != 0) return {};
+  return base::WriteFileAtomic(base::JoinPath(run_folder_, "run.json"),
+                               record::ToJson(summary).Dump() + "\n");
+}
+
+base::Status Trainer::Predict(record::RunSummary& summary) {
+  SS_TRY(std::vector<float> predictions,
+         PredictAll(plan_.test_indices, maps_, network_, communicator_));
+  if (communicator_.rank() != 0) return {};
+  const auto count = static_cast<int64_t>(plan_.test_indices.size());
+  summary.predictions_sha256 =
+      base::Sha256Of({reinterpret_cast<const char*>(predictions.data()),
+                      predictions.size() * sizeof(float)});
+  std::map<std::string, record::FloatArray> arrays;
+  arrays["prediction"].shape = {count, maps_.height(), maps_.width()};
+  arrays["prediction"].values = std::move(predictions);
+  arrays["index"].shape = {count};
+  for (int64_t index : plan_.test_indices) {
+    arrays["index"].values.push_back(static_cast<float>(index));
+  }
+  SS_RETURN_IF_ERROR(
+      record::WriteNpz(base::JoinPath(run_folder_, "predictions.npz"), arrays));
+  // The other ranks wait in the next collective without using their core.
+  SS_TRY(const Latency latency, MeasureLatency(plan_.test_indices, maps_, network_));
+  summary.inference_seconds_per_map = latency.wall_seconds;
+  summary.inference_cpu_seconds_per_map = latency.cpu_seconds;
+  return {};
+}
+
+base::Status Trainer::GatherRanks(record::RunSummary& summary) {
+  const std::string digest = ParametersDigest();
+  base::Json mine;
+  mine.Set("cpu_seconds", earlier_cpu_seconds_ + ProcessCpuSeconds());
+  mine.Set("parameters_sha256", digest);
+  SS_TRY(const std::vector<std::string> all, communicator_.AllGather(mine.Dump(-1)));
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    SS_TRY(const base::Json json, base::ParseJson(all[rank], "gathered facts"));
+    const double cpu = json["cpu_seconds"].AsDouble();
+    summary.rank_cpu_seconds.push_back(cpu);
+    summary.cpu_seconds += cpu;
+    if (plan_.synchronise && json["parameters_sha256"].AsString() != digest) {
+      return base::Fail("TRAIN-0022", base::ExitCode::kIntegrity,
+                        "the ranks end with different parameters",
+                        "rank " + std::to_string(communicator_.rank()) + " and rank " +
+                            std::to_string(rank),
+                        "run again; if it happens twice, suspect memory or the network "
+                        "of one host");
+    }
+  }
+  summary.parameters_sha256 = digest;
+  return {};
+}
+
+void Trainer::FillSummary(record::RunSummary& summary) const {
+  summary.status = "done";
+  summary.world_size = communicator_.world_size();
+  summary.parameters = network_.parameter_count();
+  summary.steps = cursor_.steps;
+  summary.samples = cursor_.samples;
+  summary.startup_seconds = startup_seconds_;
+  summary.train_seconds = cursor_.train_seconds;
+  summary.target_reached = cursor_.target.reached;
+  summary.seconds_to_target = cursor_.target.seconds_to;
+  summary.seconds_before_target = cursor_.target.seconds_before;
+  summary.samples_to_target = cursor_.target.samples_to;
+  summary.restarts = cursor_.restarts;
+  summary.runtime = model::RuntimeFacts();
+  summary.runtime["transport"] = communicator_.transport_name();
+  summary.runtime["buckets"] = std::to_string(reducer_.bucket_count());
+  summary.runtime["input_planes"] = std::to_string(maps_.planes());
+}
+
+}  // namespace stepslack::train

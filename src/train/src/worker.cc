@@ -1,0 +1,81 @@
+#include "stepslack/train/worker.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "plan_check.h"
+#include "stepslack/base/file.h"
+#include "stepslack/base/json.h"
+#include "stepslack/comm/rank_environment.h"
+#include "stepslack/model/runtime.h"
+#include "stepslack/record/run_record.h"
+#include "stepslack/record/train_plan.h"
+#include "trainer.h"
+
+namespace stepslack::train {
+namespace {
+
+base::Result<record::TrainPlan> ReadPlan(const std::string& run_folder) {
+  const std::string path = base::JoinPath(run_folder, "plan.json");
+  SS_TRY(const std::string text, base::ReadFile(path));
+  SS_TRY(const base::Json json, base::ParseJson(text, path));
+  SS_TRY(record::TrainPlan plan, record::TrainPlanFromJson(json, path));
+  SS_RETURN_IF_ERROR(CheckPlan(plan));
+  return plan;
+}
+
+// The result of an earlier attempt must not be taken for the result of this one.
+base::Status RemoveOldSummary(const std::string& run_folder) {
+  const std::string path = base::JoinPath(run_folder, "run.json");
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return base::Fail(
+        "TRAIN-0014", base::ExitCode::kEnvironment,
+        std::string("cannot remove the old result: ") + std::strerror(errno), path,
+        "check permissions of the folder");
+  }
+  return {};
+}
+
+// Best effort: the error itself goes to the caller.
+void WriteFailure(const std::string& run_folder, const base::Error& error,
+                  int world_size) {
+  record::RunSummary summary;
+  summary.status = "failed";
+  summary.failure = base::Describe(error);
+  summary.world_size = world_size;
+  (void)base::WriteFileAtomic(base::JoinPath(run_folder, "run.json"),
+                              record::ToJson(summary).Dump() + "\n");
+}
+
+base::Status TrainOn(const std::string& run_folder, const record::TrainPlan& plan,
+                     comm::Communicator& communicator) {
+  SS_TRY(auto trainer, Trainer::Create(run_folder, plan, communicator));
+  SS_RETURN_IF_ERROR(trainer->Run());
+  return communicator.Barrier();  // nobody leaves while another still needs it
+}
+
+}  // namespace
+
+base::Status RunWorker(const std::string& run_folder) {
+  SS_TRY(const comm::RankEnvironment environment, comm::ReadRankEnvironment());
+  SS_TRY(const record::TrainPlan plan, ReadPlan(run_folder));
+  if (environment.rank == 0) SS_RETURN_IF_ERROR(RemoveOldSummary(run_folder));
+  model::ConfigureRuntime();
+  SS_TRY(auto communicator, comm::Connect(environment, plan.timeout_seconds));
+  base::Status status = TrainOn(run_folder, plan, *communicator);
+  if (!status.has_value()) {
+    communicator->MarkFailed();
+    if (environment.rank == 0) {
+      WriteFailure(run_folder, status.error(), environment.world_size);
+    }
+    // Left behind on purpose: its thread may be stuck inside the engine, and joining it
+    // would turn an error into a hang. The process ends right after.
+    (void)communicator.release();
+  }
+  return status;
+}
+
+}  // namespace stepslack::train
