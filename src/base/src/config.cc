@@ -98,6 +98,12 @@ void ConfigTable::Reject(std::string_view key, std::string what, std::string hel
   Complain(LineOf(key), "CONF-0003", std::move(what), std::move(help));
 }
 
+void ConfigTable::Missing(std::string_view key, std::string_view example) {
+  const std::string place = path_.empty() ? "at top level" : "in [" + path_ + "]";
+  Complain(line_, "CONF-0004", fmt::format("key `{}` is missing {}", key, place),
+           fmt::format("add {} = {}", key, example));
+}
+
 const Json* ConfigTable::Find(std::string_view key) {
   read_.emplace(key);
   const auto found = values_.find(key);
@@ -107,11 +113,7 @@ const Json* ConfigTable::Find(std::string_view key) {
 std::string ConfigTable::String(std::string_view key, std::optional<std::string> fallback) {
   const Json* value = Find(key);
   if (value == nullptr) {
-    if (!fallback) {
-      Complain(line_, "CONF-0004",
-               fmt::format("key `{}` is missing in [{}]", key, path_),
-               fmt::format("add {} = \"...\"", key));
-    }
+    if (!fallback) Missing(key, "\"...\"");
     return fallback.value_or("");
   }
   if (!value->is_string()) {
@@ -124,11 +126,7 @@ double ConfigTable::Double(std::string_view key, std::optional<double> fallback,
                            double high) {
   const Json* value = Find(key);
   if (value == nullptr) {
-    if (!fallback) {
-      Complain(line_, "CONF-0004",
-               fmt::format("key `{}` is missing in [{}]", key, path_),
-               fmt::format("add {} = NUMBER", key));
-    }
+    if (!fallback) Missing(key, "NUMBER");
     return fallback.value_or(low);
   }
   const double number = value->AsDouble();
@@ -145,11 +143,7 @@ int64_t ConfigTable::Int(std::string_view key, std::optional<int64_t> fallback, 
                          int64_t high) {
   const Json* value = Find(key);
   if (value == nullptr) {
-    if (!fallback) {
-      Complain(line_, "CONF-0004",
-               fmt::format("key `{}` is missing in [{}]", key, path_),
-               fmt::format("add {} = NUMBER", key));
-    }
+    if (!fallback) Missing(key, "NUMBER");
     return fallback.value_or(low);
   }
   const int64_t number = value->AsInt();
@@ -164,11 +158,7 @@ int64_t ConfigTable::Int(std::string_view key, std::optional<int64_t> fallback, 
 bool ConfigTable::Bool(std::string_view key, std::optional<bool> fallback) {
   const Json* value = Find(key);
   if (value == nullptr) {
-    if (!fallback) {
-      Complain(line_, "CONF-0004",
-               fmt::format("key `{}` is missing in [{}]", key, path_),
-               fmt::format("add {} = true or false", key));
-    }
+    if (!fallback) Missing(key, "true or false");
     return fallback.value_or(false);
   }
   if (!value->is_bool()) {

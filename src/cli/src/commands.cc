@@ -45,7 +45,7 @@ base::Result<CommandResult> Review(const Arguments& arguments,
     const auto ranks = base::ParseInt(arguments.Value("--ranks"));
     if (!ranks || *ranks < 1 || *ranks > 1024) {
       return base::Fail("CLI-0006", ExitCode::kUsage,
-                        "--ranks must be a whole number from 1 to 1024",
+                        "must be a whole number from 1 to 1024",
                         fmt::format("--ranks {}", arguments.Value("--ranks")),
                         "give the number of training processes, for example --ranks 2");
     }

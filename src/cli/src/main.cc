@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   const auto result =
       cli::RunCommand(*arguments, context, WantsColor(arguments->Value("--color")));
   if (!result) {
-    progress.Say("");
+    progress.ClearLine();
     return Complain(result.error());
   }
   return Deliver(result->output, arguments->Value("--output"), result->exit_code);

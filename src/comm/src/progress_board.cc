@@ -26,16 +26,34 @@ struct alignas(64) ProgressBoard::Slot {
 
 namespace {
 
+enum class ProcessState { kAlive, kStopped, kEnded };
+
 // A process that is a zombie has ended, although kill(pid, 0) still finds it.
-bool HasEnded(int64_t pid) {
-  if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return true;
+ProcessState StateOf(int64_t pid) {
+  if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) {
+    return ProcessState::kEnded;
+  }
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
-  if (!std::getline(stat, text)) return true;
+  if (!std::getline(stat, text)) return ProcessState::kEnded;
   const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
-  const char state = text[name_end + 2];
-  return state == 'Z' || state == 'X';
+  if (name_end == std::string::npos || name_end + 2 >= text.size()) {
+    return ProcessState::kAlive;
+  }
+  switch (text[name_end + 2]) {
+    case 'Z':
+    case 'X':
+      return ProcessState::kEnded;
+    case 'T':
+    case 't':
+      return ProcessState::kStopped;
+    default:
+      return ProcessState::kAlive;
+  }
+}
+
+std::string NameOf(int rank, int64_t pid) {
+  return "rank " + std::to_string(rank) + " (process " + std::to_string(pid) + ")";
 }
 
 void AddClause(std::string& text, const std::string& clause) {
@@ -84,14 +102,31 @@ std::string ProgressBoard::Ended() const {
   for (int rank = 0; rank < world_size_; ++rank) {
     const int64_t pid = slots_[rank].pid.load();
     if (rank == rank_ || pid == 0) continue;
-    const bool failed = slots_[rank].failed.load() != 0;
-    if (!failed && !HasEnded(pid)) continue;
-    AddClause(failed ? gave_up : vanished,
-              "rank " + std::to_string(rank) + " (process " + std::to_string(pid) +
-                  (failed ? ") stopped with an error of its own" : ") has ended"));
+    if (slots_[rank].failed.load() != 0) {
+      AddClause(gave_up, NameOf(rank, pid) + " stopped with an error of its own");
+    } else if (StateOf(pid) == ProcessState::kEnded) {
+      AddClause(vanished, NameOf(rank, pid) + " has ended");
+    }
   }
   // A rank that gave up because of another one is not the cause.
   return vanished.empty() ? gave_up : vanished;
+}
+
+std::string ProgressBoard::Late(int64_t seq) const {
+  std::string late;
+  for (int rank = 0; rank < world_size_; ++rank) {
+    if (rank == rank_) continue;
+    const int64_t pid = slots_[rank].pid.load();
+    const int64_t entered = slots_[rank].entered.load();
+    if (StateOf(pid) == ProcessState::kStopped) {
+      AddClause(late, NameOf(rank, pid) + " is stopped by a signal");
+    } else if (entered < seq) {
+      AddClause(late, "rank " + std::to_string(rank) +
+                          " has not come, its last one is seq " +
+                          std::to_string(entered));
+    }
+  }
+  return late.empty() ? "all ranks are alive and have come" : late;
 }
 
 std::string ProgressBoard::Suspects(int64_t seq, int patience_ms) const {
@@ -103,15 +138,7 @@ std::string ProgressBoard::Suspects(int64_t seq, int patience_ms) const {
     if (std::chrono::steady_clock::now() >= until) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  std::string late;
-  for (int rank = 0; rank < world_size_; ++rank) {
-    const int64_t entered = slots_[rank].entered.load();
-    if (rank == rank_ || entered >= seq) continue;
-    AddClause(late, "rank " + std::to_string(rank) +
-                        " has not come, its last one is seq " +
-                        std::to_string(entered));
-  }
-  return late.empty() ? "all ranks are alive and have come" : late;
+  return Late(seq);
 }
 
 std::string ProgressBoard::Missing() const {

@@ -111,7 +111,7 @@ base::Result<IngestResult> IngestFolder(const std::string& path,
   if (maps.empty()) {
     const auto& problems = result.problems;
     return Fail(
-        "DATA-0003", ExitCode::kInput,
+        "DATA-0004", ExitCode::kInput,
         fmt::format("no map could be read; {} problems{}", problems.size(),
                     problems.empty()
                         ? std::string()

@@ -104,7 +104,7 @@ TEST(Ingest, RefusesWhatHoldsNoMaps) {
   EXPECT_EQ(IngestFolder(folder.Join("readme.txt")).error().id, "DATA-0001");
   folder.Write("real/a/current_map.csv", "1,2\n");
   const auto result = IngestFolder(folder.path());
-  EXPECT_EQ(result.error().id, "DATA-0003");
+  EXPECT_EQ(result.error().id, "DATA-0004");
   EXPECT_EQ(result.error().exit_code, base::ExitCode::kInput);
   EXPECT_THAT(result.error().what, HasSubstr("DATA-0020"));
 }

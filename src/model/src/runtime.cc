@@ -24,7 +24,6 @@ std::string CpuCapability() {
 
 void ConfigureRuntime() {
   at::set_num_threads(1);
-  at::set_num_interop_threads(1);
   at::globalContext().setFlushDenormal(true);
 }
 

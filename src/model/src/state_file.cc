@@ -9,8 +9,23 @@
 #include <exception>
 #include <utility>
 
+#include "stepslack/base/digest.h"
+
 namespace stepslack::model {
 namespace {
+
+// The archive's own check sums are not verified by LibTorch when it reads, so the
+// content carries a digest of its own.
+std::string Digest(const StateFile& state) {
+  base::Sha256 digest;
+  digest.Update(state.text);
+  for (const auto& [name, array] : state.arrays) {
+    digest.Update(name);
+    digest.Update(array.shape.data(), array.shape.size() * sizeof(int64_t));
+    digest.Update(array.values.data(), array.values.size() * sizeof(float));
+  }
+  return digest.Finish();
+}
 
 at::IValue ToValue(const StateFile& state) {
   c10::Dict<std::string, at::Tensor> arrays;
@@ -19,7 +34,7 @@ at::IValue ToValue(const StateFile& state) {
     std::copy(array.values.begin(), array.values.end(), tensor.data_ptr<float>());
     arrays.insert(name, tensor);
   }
-  return c10::ivalue::Tuple::create(state.text, arrays);
+  return c10::ivalue::Tuple::create(state.text, arrays, Digest(state));
 }
 
 StateFile FromValue(const at::IValue& value) {
@@ -54,14 +69,19 @@ base::Result<std::string> EncodeState(const StateFile& state) {
 }
 
 base::Result<StateFile> DecodeState(std::string_view bytes, std::string_view name) {
+  std::string reason;
   try {
-    return FromValue(
-        torch::jit::pickle_load(std::vector<char>(bytes.begin(), bytes.end())));
+    const at::IValue value =
+        torch::jit::pickle_load(std::vector<char>(bytes.begin(), bytes.end()));
+    StateFile state = FromValue(value);
+    if (value.toTuple()->elements().at(2).toStringRef() == Digest(state)) return state;
+    reason = "its digest does not match its content";
   } catch (const std::exception& error) {
-    return base::Fail("MODEL-0004", base::ExitCode::kIntegrity,
-                      "damaged checkpoint: " + FirstLine(error.what()),
-                      std::string(name), "delete it to train from the beginning");
+    reason = FirstLine(error.what());
   }
+  return base::Fail("MODEL-0004", base::ExitCode::kIntegrity,
+                    "damaged checkpoint: " + reason, std::string(name),
+                    "delete it to train from the beginning");
 }
 
 }  // namespace stepslack::model

@@ -26,6 +26,7 @@ void VisitFields(Plan& plan, Visitor&& visit) {
   visit("categorical_channels", plan.categorical_channels);
   visit("category_counts", plan.category_counts);
   visit("augment", plan.augment);
+  visit("augment_turns", plan.augment_turns);
   visit("model", plan.model);
   visit("base_channels", plan.base_channels);
   visit("levels", plan.levels);

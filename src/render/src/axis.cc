@@ -8,7 +8,8 @@
 namespace stepslack::render {
 namespace {
 
-// Data beyond these can not be told apart in a figure and would overflow its arithmetic.
+// Data beyond these can not be told apart in a figure and would overflow its
+// arithmetic.
 constexpr double kLargest = 1e300;
 constexpr double kSmallest = 1e-300;
 
@@ -79,11 +80,10 @@ bool Axis::Shows(double value) const {
 double Axis::Fraction(double value) const {
   if (!Shows(value)) return 0;
   const double at = Held(value);
-  const double fraction =
-      scale == Scale::kLinear
-          ? (at - low) / (high - low)
-          : (LogOf(scale, at) - LogOf(scale, low)) /
-                (LogOf(scale, high) - LogOf(scale, low));
+  const double fraction = scale == Scale::kLinear
+                              ? (at - low) / (high - low)
+                              : (LogOf(scale, at) - LogOf(scale, low)) /
+                                    (LogOf(scale, high) - LogOf(scale, low));
   return std::clamp(fraction, -1.0, 2.0);
 }
 
@@ -117,8 +117,8 @@ Axis Log2Axis(const Range& range, int most) {
   const int first = static_cast<int>(std::floor(std::log2(low) + 1e-9));
   const int last =
       std::max(first + 1, static_cast<int>(std::ceil(std::log2(high) - 1e-9)));
-  Axis axis = FixedLogAxis(Axis::Scale::kLog2, std::ldexp(1.0, first),
-                           std::ldexp(1.0, last));
+  Axis axis =
+      FixedLogAxis(Axis::Scale::kLog2, std::ldexp(1.0, first), std::ldexp(1.0, last));
   const int stride = (last - first) / std::max(1, most - 1) + 1;
   for (int power = first; power <= last; power += stride) {
     const double value = std::ldexp(1.0, power);

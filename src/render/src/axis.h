@@ -10,8 +10,8 @@ namespace stepslack::render {
 // Lowest and highest finite value seen.
 class Range {
  public:
-  void Add(double value);           // ignores what is not finite
-  void AddPositive(double value);   // for logarithmic axes: ignores value <= 0 too
+  void Add(double value);          // ignores what is not finite
+  void AddPositive(double value);  // for logarithmic axes: ignores value <= 0 too
   bool empty() const { return low_ > high_; }
   double low() const { return low_; }
   double high() const { return high_; }
@@ -33,12 +33,12 @@ struct Axis {
   double high = 1;
   std::vector<Tick> ticks;  // ascending, all within [low, high]
 
-  bool Shows(double value) const;      // finite, and positive on a logarithmic axis
+  bool Shows(double value) const;       // finite, and positive on a logarithmic axis
   double Fraction(double value) const;  // 0 at low, 1 at high, held to [-1, 2]
 };
 
-// Step 1, 2 or 5 times a power of ten, about `target` ticks, ends on ticks. An empty range
-// gives [0, 1]; one value gives a range around it.
+// Step 1, 2 or 5 times a power of ten, about `target` ticks, ends on ticks. An empty
+// range gives [0, 1]; one value gives a range around it.
 Axis LinearAxis(const Range& range, int target);
 // Powers of two; at most `most` ticks.
 Axis Log2Axis(const Range& range, int most);

@@ -11,6 +11,8 @@ namespace stepslack::render {
 namespace {
 
 constexpr size_t kMostBars = 60;
+constexpr size_t kMostNamedParts = 40;
+constexpr double kBoldFactor = 1.1;  // bold digits are wider than the width table says
 constexpr double kMostNameWidth = 210;
 constexpr double kBarHeight = 16;
 constexpr double kBarGap = 12;
@@ -18,7 +20,7 @@ constexpr double kBarGap = 12;
 struct BarPlot {
   const BarChart* chart = nullptr;
   size_t bars = 0;
-  size_t parts = 0;  // most parts of a bar
+  size_t parts = 0;                             // most parts of a bar
   std::vector<std::vector<std::string>> names;  // wrapped
   std::vector<std::string> values;              // text at the right
   Axis x;
@@ -67,8 +69,9 @@ bool HasReference(const BarChart& chart) {
 
 std::vector<std::string> PartNames(const BarPlot& plot) {
   std::vector<std::string> names = plot.chart->part_names;
-  names.resize(std::min(names.size(), plot.parts));
-  for (size_t i = names.size(); i < plot.parts; ++i) {
+  const size_t named = std::min(plot.parts, kMostNamedParts);
+  names.resize(std::min(names.size(), named));
+  for (size_t i = names.size(); i < named; ++i) {
     names.push_back(fmt::format("part {}", i + 1));
   }
   return names;
@@ -87,7 +90,8 @@ void LayOut(BarPlot& plot) {
       name_width = std::max(name_width, TextWidth(line, kFontPx));
     }
     plot.values.push_back(ValueText(bar));
-    value_width = std::max(value_width, TextWidth(plot.values.back(), kFontPx));
+    value_width =
+        std::max(value_width, kBoldFactor * TextWidth(plot.values.back(), kFontPx));
     const Extent extent = ExtentOf(bar);
     range.Add(extent.positive);
     range.Add(extent.negative);
@@ -105,10 +109,15 @@ void LayOut(BarPlot& plot) {
     for (const Tick& tick : plot.x.ticks) {
       widest = std::max(widest, TextWidth(tick.label, kFontPx));
     }
-    if (static_cast<double>(plot.x.ticks.size() - 1) * (widest + 14) <= plot.width) break;
+    if (static_cast<double>(plot.x.ticks.size() - 1) * (widest + 14) <= plot.width)
+      break;
   }
   plot.top = (plot.stacked() ? LegendHeight(PartNames(plot), kChartWidth - 16) : 0) +
              (HasReference(*plot.chart) ? 24 : 8);
+  if (plot.parts > kMostNamedParts) {
+    plot.notes.push_back(fmt::format("{} of {} parts are named; the table names all",
+                                     kMostNamedParts, plot.parts));
+  }
   double y = plot.top + kBarGap / 2;
   for (size_t i = 0; i < plot.bars; ++i) {
     plot.row_tops.push_back(y);
@@ -208,7 +217,8 @@ std::string DescribeBars(const BarPlot& plot) {
 
 }  // namespace
 
-Notes DrawBarChart(HtmlWriter& writer, const BarChart& chart, const DrawOptions& options) {
+Notes DrawBarChart(HtmlWriter& writer, const BarChart& chart,
+                   const DrawOptions& options) {
   BarPlot plot;
   plot.chart = &chart;
   plot.bars = std::min({chart.bars.size(), kMostBars, options.max_marks});

@@ -108,7 +108,8 @@ LinePlot PreparePlot(const LineChart& chart, const DrawOptions& options) {
     plot.notes.push_back(fmt::format("{} of {} series are drawn; the table holds all",
                                      drawn, chart.series.size()));
   }
-  const size_t most = std::max<size_t>(60, options.max_marks / std::max<size_t>(1, drawn));
+  const size_t most =
+      std::max<size_t>(60, options.max_marks / std::max<size_t>(1, drawn));
   size_t points = 0, kept = 0, hidden = 0;
   for (size_t i = 0; i < drawn; ++i) {
     MarkedSeries series = MarksOf(chart.series[i], chart.log2_x, chart.log_y);
@@ -120,8 +121,8 @@ LinePlot PreparePlot(const LineChart& chart, const DrawOptions& options) {
   }
   if (kept < points) {
     plot.notes.push_back(fmt::format(
-        "{} points are drawn as {}: of neighbours the lowest and highest are kept", points,
-        kept));
+        "{} points are drawn as {}: of neighbours the lowest and highest are kept",
+        points, kept));
   }
   for (const ReferenceLine& line : chart.references) {
     if (chart.log_y && !(line.y > 0)) ++hidden;
@@ -164,10 +165,12 @@ void DrawTarget(HtmlWriter& writer, const LinePlot& plot) {
                         {"height", std::abs(bottom - top)},
                         {"class", "target"}});
   if (has_high) WriteLine(writer, plot.left, top, plot.right(), top, "target-edge");
-  if (has_low) WriteLine(writer, plot.left, bottom, plot.right(), bottom, "target-edge");
+  if (has_low)
+    WriteLine(writer, plot.left, bottom, plot.right(), bottom, "target-edge");
 }
 
-void DrawBand(HtmlWriter& writer, const LinePlot& plot, const std::vector<Mark>& marks) {
+void DrawBand(HtmlWriter& writer, const LinePlot& plot,
+              const std::vector<Mark>& marks) {
   PathData path;
   for (size_t i = 0; i < marks.size();) {
     size_t end = i;
@@ -237,13 +240,14 @@ void DrawPolyline(HtmlWriter& writer, const LinePlot& plot, const Series& series
 void DrawMarkers(HtmlWriter& writer, const LinePlot& plot, const Series& series,
                  const std::vector<Mark>& marks, size_t shape) {
   PathData path;
-  // Long or plain lines still carry a few markers, so that they can be told apart in grey.
+  // Long or plain lines still carry a few markers, so that they can be told apart in
+  // grey.
   const bool all = series.points && marks.size() <= kMarkersUpTo;
   const size_t stride = all ? 1 : std::max<size_t>(1, marks.size() / 6);
   for (size_t i = 0; i < marks.size(); ++i) {
     if (marks[i].gap) continue;
-    const bool alone = (i == 0 || marks[i - 1].gap) &&
-                       (i + 1 == marks.size() || marks[i + 1].gap);
+    const bool alone =
+        (i == 0 || marks[i - 1].gap) && (i + 1 == marks.size() || marks[i + 1].gap);
     if (!alone && (i + stride / 2) % stride != 0) continue;
     const PixelPoint at = plot.Pixel(marks[i]);
     AddMarker(path, shape, at.x, at.y, all ? 3.6 : 3.0);
@@ -288,8 +292,8 @@ void DrawEndLabels(HtmlWriter& writer, const LinePlot& plot,
       Separate(wanted, kLineGapPx, plot.top, plot.bottom());
   for (size_t i = 0; i < labels.size(); ++i) {
     const double x = plot.right() + 18;
-    WriteLine(writer, plot.right() + 2, labels[i].y, labels[i].is_series ? x - 10 : x + 1,
-              placed[i], "leader");
+    WriteLine(writer, plot.right() + 2, labels[i].y,
+              labels[i].is_series ? x - 10 : x + 1, placed[i], "leader");
     if (labels[i].is_series) {
       const auto group = writer.Open("g", {{"class", ColourClass(labels[i].series)}});
       PathData marker;
@@ -328,10 +332,10 @@ std::string DescribeLines(const LinePlot& plot) {
   for (size_t i = 0; i < std::min<size_t>(plot.series.size(), 12); ++i) {
     const Mark* last = LastMark(plot.series[i]);
     text += fmt::format(" {}: ", plot.chart->series[i].name);
-    text += last == nullptr ? "no points."
-                            : fmt::format("{} points, the last {} at {}.",
-                                          plot.series[i].shown, ShortValue(last->y),
-                                          ShortValue(last->x));
+    text += last == nullptr
+                ? "no points."
+                : fmt::format("{} points, the last {} at {}.", plot.series[i].shown,
+                              ShortValue(last->y), ShortValue(last->x));
   }
   return text;
 }

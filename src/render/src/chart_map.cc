@@ -35,8 +35,11 @@ std::string Hex(const Rgb& colour) {
 
 MapPanel PreparePanel(const MapImage& image, std::string gradient_id,
                       const DrawOptions& options) {
-  MapPanel panel{.image = &image, .stats = StatsOf(image), .scale = {},
-                 .gradient_id = std::move(gradient_id), .notes = {}};
+  MapPanel panel{.image = &image,
+                 .stats = StatsOf(image),
+                 .scale = {},
+                 .gradient_id = std::move(gradient_id),
+                 .notes = {}};
   panel.scale = ScaleOf(image, panel.stats);
   const auto note = [&](std::string text) {
     panel.notes.push_back(image.name + ": " + std::move(text));
@@ -49,8 +52,8 @@ MapPanel PreparePanel(const MapImage& image, std::string gradient_id,
   if (panel.stats.missing > 0) {
     note(fmt::format("{} pixels have no value and are grey", panel.stats.missing));
   }
-  const auto outside = std::count_if(
-      image.values.begin(), image.values.end(), [&](float value) {
+  const auto outside =
+      std::count_if(image.values.begin(), image.values.end(), [&](float value) {
         const double position = panel.scale.Position(value);
         return position < -1e-6 || position > 1 + 1e-6;
       });
@@ -62,13 +65,15 @@ MapPanel PreparePanel(const MapImage& image, std::string gradient_id,
   if (side > options.max_map_side) {
     const int64_t block = (side + options.max_map_side - 1) / options.max_map_side;
     note(fmt::format(
-        "shown coarser: a pixel is the value of largest magnitude of {0} x {0}", block));
+        "shown coarser: a pixel is the value of largest magnitude of {0} x {0}",
+        block));
   }
   return panel;
 }
 
 std::string ImageUri(const MapPanel& panel, const DrawOptions& options) {
-  const PixelGrid grid = Coarsen(*panel.image, std::max<int64_t>(1, options.max_map_side));
+  const PixelGrid grid =
+      Coarsen(*panel.image, std::max<int64_t>(1, options.max_map_side));
   std::vector<uint8_t> indices;
   indices.reserve(grid.values.size());
   for (const float value : grid.values) {
@@ -83,20 +88,25 @@ void DrawColourBar(HtmlWriter& writer, const MapPanel& panel, double x, double y
                    double height) {
   {
     const auto defs = writer.Open("defs");
-    const auto gradient =
-        writer.Open("linearGradient", {{"id", panel.gradient_id},
-                                       {"x1", 0}, {"y1", 1}, {"x2", 0}, {"y2", 0}});
+    const auto gradient = writer.Open(
+        "linearGradient",
+        {{"id", panel.gradient_id}, {"x1", 0}, {"y1", 1}, {"x2", 0}, {"y2", 0}});
     constexpr int kStops = 8;
     for (int i = 0; i <= kStops; ++i) {
       const double at = static_cast<double>(i) / kStops;
       const Rgb colour = panel.image->diverging ? ErrorColour(at) : ValueColour(at);
-      writer.Empty("stop", {{"offset", CompactNumber(at, 3)}, {"stop-color", Hex(colour)}});
+      writer.Empty("stop",
+                   {{"offset", CompactNumber(at, 3)}, {"stop-color", Hex(colour)}});
     }
   }
-  writer.Empty("rect", {{"x", x}, {"y", y}, {"width", 12}, {"height", height},
+  writer.Empty("rect", {{"x", x},
+                        {"y", y},
+                        {"width", 12},
+                        {"height", height},
                         {"fill", fmt::format("url(#{})", panel.gradient_id)}});
-  writer.Empty("rect", {{"x", x}, {"y", y}, {"width", 12}, {"height", height},
-                        {"class", "frame"}});
+  writer.Empty(
+      "rect",
+      {{"x", x}, {"y", y}, {"width", 12}, {"height", height}, {"class", "frame"}});
   const double low = panel.scale.low;
   const double high = panel.scale.high;
   const auto label = [&](double at_y, double value) {
@@ -119,7 +129,8 @@ void DrawPeak(HtmlWriter& writer, const MapPanel& panel, double scale) {
   }
 }
 
-void DrawPanelBody(HtmlWriter& writer, const MapPanel& panel, const DrawOptions& options) {
+void DrawPanelBody(HtmlWriter& writer, const MapPanel& panel,
+                   const DrawOptions& options) {
   const MapImage& image = *panel.image;
   WriteText(writer, 0, 13, FitText(image.name, 13, kPanelWidth - 4), "start", "strong");
   if (!image.unit.empty() && image.unit != "1") {
@@ -141,7 +152,10 @@ void DrawPanelBody(HtmlWriter& writer, const MapPanel& panel, const DrawOptions&
                          {"preserveAspectRatio", "none"},
                          {"class", "pixels"},
                          {"href", ImageUri(panel, options)}});
-  writer.Empty("rect", {{"x", 0}, {"y", kImageTop}, {"width", width}, {"height", height},
+  writer.Empty("rect", {{"x", 0},
+                        {"y", kImageTop},
+                        {"width", width},
+                        {"height", height},
                         {"class", "frame"}});
   DrawPeak(writer, panel, scale);
   DrawColourBar(writer, panel, width + 10, kImageTop, std::max(height, 14.0));
@@ -168,7 +182,8 @@ std::string DescribePanel(const MapPanel& panel) {
 
 }  // namespace
 
-Notes DrawMapPanel(HtmlWriter& writer, const MapImage& image, const DrawOptions& options) {
+Notes DrawMapPanel(HtmlWriter& writer, const MapImage& image,
+                   const DrawOptions& options) {
   const MapPanel panel = PreparePanel(image, options.id + "_g", options);
   const SvgFrame frame(writer, kPanelWidth, kPanelHeight, image.name,
                        DescribePanel(panel), panel.notes, options);
@@ -176,14 +191,15 @@ Notes DrawMapPanel(HtmlWriter& writer, const MapImage& image, const DrawOptions&
   return panel.notes;
 }
 
-Notes DrawMapChart(HtmlWriter& writer, const MapChart& chart, const DrawOptions& options) {
+Notes DrawMapChart(HtmlWriter& writer, const MapChart& chart,
+                   const DrawOptions& options) {
   const size_t drawn = std::min(chart.images.size(), kMostPanels);
   Notes notes;
   std::vector<MapPanel> panels;
   std::string description = fmt::format("{} maps.", chart.images.size());
   for (size_t i = 0; i < drawn; ++i) {
-    panels.push_back(PreparePanel(chart.images[i], fmt::format("{}_g{}", options.id, i),
-                                  options));
+    panels.push_back(
+        PreparePanel(chart.images[i], fmt::format("{}_g{}", options.id, i), options));
     notes.insert(notes.end(), panels[i].notes.begin(), panels[i].notes.end());
     description += " " + DescribePanel(panels[i]);
   }
@@ -200,8 +216,8 @@ Notes DrawMapChart(HtmlWriter& writer, const MapChart& chart, const DrawOptions&
     const double x = 8 + kPanelWidth * static_cast<double>(i % columns);
     const double y = 4 + kPanelHeight * static_cast<double>(i / columns);
     const auto group = writer.Open(
-        "g", {{"transform", fmt::format("translate({},{})", CompactNumber(x),
-                                        CompactNumber(y))}});
+        "g", {{"transform",
+               fmt::format("translate({},{})", CompactNumber(x), CompactNumber(y))}});
     DrawPanelBody(writer, panels[i], options);
   }
   if (drawn == 0) WriteText(writer, 8, kImageTop + 24, "no data", "start", "muted");

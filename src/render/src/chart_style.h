@@ -1,6 +1,6 @@
-// Style sheets of the figures. Colours are custom properties, so that the page, a figure
-// that stands alone, the dark scheme and print share one definition. The palette is that
-// of Okabe and Ito without its three hues that fail a contrast of 3:1 on white.
+// Style sheets of the figures. Colours are custom properties, so that the page, a
+// figure that stands alone, the dark scheme and print share one definition. The palette
+// is that of Okabe and Ito without its three hues that fail a contrast of 3:1 on white.
 #pragma once
 
 #include "html_writer.h"
@@ -24,7 +24,8 @@ inline constexpr TrustedText kChartCss =
     ".chart{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',"
     "Arial,sans-serif;font-size:12px}"
     ".chart text{fill:var(--ink);font-variant-numeric:tabular-nums}"
-    ".chart text.muted{fill:var(--muted)}.chart text.title{font-size:15px;font-weight:600}"
+    ".chart text.muted{fill:var(--muted)}.chart "
+    "text.title{font-size:15px;font-weight:600}"
     ".chart text.strong{font-weight:600}"
     ".chart text.halo{stroke:var(--paper);stroke-width:3.5px;stroke-linejoin:round;"
     "paint-order:stroke}"
@@ -37,14 +38,16 @@ inline constexpr TrustedText kChartCss =
     ".chart .axis{fill:none;stroke:var(--muted);stroke-width:1}"
     ".chart .gridline{fill:none;stroke:var(--grid);stroke-width:1}"
     ".chart .line{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}"
-    ".chart .fine{stroke-width:1.4}.chart .dashed{stroke-dasharray:7 4}.chart .dotted{stroke-dasharray:2 3}"
+    ".chart .fine{stroke-width:1.4}.chart .dashed{stroke-dasharray:7 4}.chart "
+    ".dotted{stroke-dasharray:2 3}"
     ".chart .marker{fill:var(--c);stroke:var(--c);stroke-width:1.4}"
     ".chart .whisker{fill:none;stroke:var(--c);stroke-width:1.4}"
     ".chart .band{fill:var(--c);fill-opacity:.16;stroke:none}"
     ".chart .reference{fill:none;stroke:var(--ink);stroke-width:1.3;"
     "stroke-dasharray:10 3 2 3}"
     ".chart .target{fill:var(--c2);fill-opacity:.13;stroke:none}"
-    ".chart .target-edge{fill:none;stroke:var(--c2);stroke-width:1.2;stroke-dasharray:3 3}"
+    ".chart "
+    ".target-edge{fill:none;stroke:var(--c2);stroke-width:1.2;stroke-dasharray:3 3}"
     ".chart .leader{fill:none;stroke:var(--muted);stroke-width:.8}"
     ".chart .interval{fill:none;stroke:var(--paper);stroke-width:3.4;stroke-opacity:.6}"
     ".chart .interval-ink{fill:none;stroke:var(--ink);stroke-width:1.6}"

@@ -42,6 +42,10 @@ void AddNotes(TimelinePlot& plot) {
         "that takes most of its time",
         marks.merged_spans, ShortValue(marks.merge_ms), marks.merged_marks));
   }
+  if (marks.other_phases > 0) {
+    plot.notes.push_back(fmt::format("{} phases beyond the first {} are drawn as other",
+                                     marks.other_phases, kMostPhases));
+  }
   if (marks.unusable_spans > 0) {
     plot.notes.push_back(fmt::format(
         "{} spans have no valid lane or time and are not drawn", marks.unusable_spans));
@@ -71,7 +75,8 @@ TimelinePlot PrepareTimeline(const TimelineChart& chart, const DrawOptions& opti
     for (const Tick& tick : plot.x.ticks) {
       widest = std::max(widest, TextWidth(tick.label, kFontPx));
     }
-    if (static_cast<double>(plot.x.ticks.size() - 1) * (widest + 14) <= plot.width) break;
+    if (static_cast<double>(plot.x.ticks.size() - 1) * (widest + 14) <= plot.width)
+      break;
   }
   plot.top = LegendHeight(plot.marks.phases, kChartWidth - 16) + 8;
   AddNotes(plot);
@@ -94,9 +99,10 @@ void DrawLanes(HtmlWriter& writer, const TimelinePlot& plot) {
             "middle");
 }
 
-// One path for each phase: printing a hatch costs by the shape, not by the rectangle. Marks
-// too narrow for an outline get none.
-void DrawMarks(HtmlWriter& writer, const TimelinePlot& plot, const DrawOptions& options) {
+// One path for each phase: printing a hatch costs by the shape, not by the rectangle.
+// Marks too narrow for an outline get none.
+void DrawMarks(HtmlWriter& writer, const TimelinePlot& plot,
+               const DrawOptions& options) {
   const double height = plot.lane_height - 6;
   for (size_t phase = 0; phase < plot.marks.phases.size(); ++phase) {
     PathData wide, narrow;
@@ -120,13 +126,12 @@ void DrawMarks(HtmlWriter& writer, const TimelinePlot& plot, const DrawOptions& 
 Notes DrawTimelineChart(HtmlWriter& writer, const TimelineChart& chart,
                         const DrawOptions& options) {
   const TimelinePlot plot = PrepareTimeline(chart, options);
-  std::string description = fmt::format("Timeline of {} lanes from {} ms to {} ms. Phases:",
-                                        chart.lanes.size(),
-                                        ShortValue(plot.marks.start_ms),
-                                        ShortValue(plot.marks.end_ms));
+  std::string description = fmt::format(
+      "Timeline of {} lanes from {} ms to {} ms. Phases:", chart.lanes.size(),
+      ShortValue(plot.marks.start_ms), ShortValue(plot.marks.end_ms));
   for (const std::string& phase : plot.marks.phases) description += " " + phase + ";";
-  const SvgFrame frame(writer, kChartWidth, plot.bottom() + 46, chart.title, description,
-                       plot.notes, options);
+  const SvgFrame frame(writer, kChartWidth, plot.bottom() + 46, chart.title,
+                       description, plot.notes, options);
   WriteHatches(writer, plot.marks.phases.size(), options);
   WriteLegend(writer, plot.marks.phases, 8, 4, kChartWidth - 16, options);
   DrawLanes(writer, plot);

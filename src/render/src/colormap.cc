@@ -24,7 +24,8 @@ uint8_t Mix(uint8_t from, uint8_t to, double t) {
 }
 
 Rgb Interpolate(std::span<const Rgb> anchors, double position) {
-  const double at = std::clamp(position, 0.0, 1.0) * static_cast<double>(anchors.size() - 1);
+  const double at =
+      std::clamp(position, 0.0, 1.0) * static_cast<double>(anchors.size() - 1);
   const auto below = std::min(static_cast<size_t>(at), anchors.size() - 2);
   const double t = at - static_cast<double>(below);
   const Rgb& a = anchors[below];

@@ -35,20 +35,28 @@ double SlackKey(const base::Slack& slack) {
 
 std::string_view VerdictWord(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kMet: return "OK";
-    case Verdict::kViolated: return "FAIL";
-    case Verdict::kInconclusive: return "HOLD";
-    case Verdict::kError: return "ERROR";
-    case Verdict::kNotRun: return "NOT RUN";
+    case Verdict::kMet:
+      return "OK";
+    case Verdict::kViolated:
+      return "FAIL";
+    case Verdict::kInconclusive:
+      return "HOLD";
+    case Verdict::kError:
+      return "ERROR";
+    case Verdict::kNotRun:
+      return "NOT RUN";
   }
   return "ERROR";
 }
 
 std::string_view CauseWord(diagnose::CauseState state) {
   switch (state) {
-    case diagnose::CauseState::kSupported: return "supported";
-    case diagnose::CauseState::kRefuted: return "refuted";
-    case diagnose::CauseState::kUndecided: return "undecided";
+    case diagnose::CauseState::kSupported:
+      return "supported";
+    case diagnose::CauseState::kRefuted:
+      return "refuted";
+    case diagnose::CauseState::kUndecided:
+      return "undecided";
   }
   return "undecided";
 }
@@ -69,19 +77,18 @@ std::string IntervalText(const base::Estimate& estimate) {
 
 std::string BasisText(const base::Estimate& estimate) {
   if (!estimate.value) return estimate.method;
-  const std::string level = !estimate.low || !estimate.high
-                                ? "no interval"
+  const std::string level = !estimate.low || !estimate.high ? "no interval"
                             : estimate.confidence >= 1
                                 ? "exact"
                                 : fmt::format("{:g} %", 100 * estimate.confidence);
-  return fmt::format("{}, n = {}{}{}", level, estimate.n, estimate.n_of.empty() ? "" : " ",
-                     estimate.n_of);
+  return fmt::format("{}, n = {}{}{}", level, estimate.n,
+                     estimate.n_of.empty() ? "" : " ", estimate.n_of);
 }
 
 std::string BoundText(const base::Requirement& requirement, Signs signs) {
   const bool least = requirement.direction == base::Direction::kAtLeast;
-  const std::string_view sign = signs == Signs::kAscii ? (least ? ">=" : "<=")
-                                                       : (least ? "\u2265" : "\u2264");
+  const std::string_view sign =
+      signs == Signs::kAscii ? (least ? ">=" : "<=") : (least ? "\u2265" : "\u2264");
   return WithUnit(fmt::format("{} {}", sign, NumberText(requirement.bound)),
                   requirement.unit);
 }
@@ -89,8 +96,8 @@ std::string BoundText(const base::Requirement& requirement, Signs signs) {
 std::string SlackText(const evidence::RequirementResult& result) {
   const base::Slack& slack = result.slack;
   if (slack.percent && std::isfinite(*slack.percent)) {
-    if (std::abs(*slack.percent) >= 1e5) return *slack.percent > 0 ? "> +100000 %"
-                                                                   : "< -100000 %";
+    if (std::abs(*slack.percent) >= 1e5)
+      return *slack.percent > 0 ? "> +100000 %" : "< -100000 %";
     const std::string text = fmt::format("{:+.1f} %", *slack.percent);
     // A miss that rounds to zero must not read as met exactly.
     if (*slack.percent < 0 && text == "-0.0 %") return "> -0.05 %";
@@ -103,8 +110,9 @@ std::string SlackText(const evidence::RequirementResult& result) {
 
 std::string DecidingText(const evidence::RequirementResult& result) {
   if (!result.slack.samples_to_decide) return "";
-  const std::string of =
-      result.estimate && !result.estimate->n_of.empty() ? result.estimate->n_of : "samples";
+  const std::string of = result.estimate && !result.estimate->n_of.empty()
+                             ? result.estimate->n_of
+                             : "samples";
   return fmt::format("about {} {} in all would decide", *result.slack.samples_to_decide,
                      of);
 }
@@ -129,16 +137,18 @@ std::string CountVerdicts(const std::vector<evidence::RequirementResult>& result
   std::string text;
   for (const Verdict verdict : {Verdict::kError, Verdict::kNotRun, Verdict::kViolated,
                                 Verdict::kInconclusive, Verdict::kMet}) {
-    const auto count = std::count_if(results.begin(), results.end(), [&](const auto& item) {
-      return item.slack.verdict == verdict;
-    });
+    const auto count =
+        std::count_if(results.begin(), results.end(),
+                      [&](const auto& item) { return item.slack.verdict == verdict; });
     if (count == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, VerdictWord(verdict));
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", count, VerdictWord(verdict));
   }
   return text.empty() ? "none" : text;
 }
 
-std::vector<size_t> WorstFirst(const std::vector<evidence::RequirementResult>& results) {
+std::vector<size_t> WorstFirst(
+    const std::vector<evidence::RequirementResult>& results) {
   std::vector<size_t> order(results.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -152,7 +162,8 @@ std::string OneLine(std::string_view text) {
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
     const CodePoint point = DecodeUtf8(text, at);
-    if (point.valid && (point.value == '\n' || point.value == '\r' || point.value == '\t')) {
+    if (point.valid &&
+        (point.value == '\n' || point.value == '\r' || point.value == '\t')) {
       out += ' ';
     } else if (!point.valid || IsControl(point.value)) {
       out += "\xEF\xBF\xBD";

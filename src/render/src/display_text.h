@@ -22,7 +22,8 @@ std::string IntervalText(const base::Estimate& estimate);  // "[0.214, 0.25]" or
 std::string BasisText(const base::Estimate& estimate);
 
 enum class Signs { kAscii, kUnicode };
-std::string BoundText(const base::Requirement& requirement, Signs signs);  // "<= 0.27 mV"
+std::string BoundText(const base::Requirement& requirement,
+                      Signs signs);                                // "<= 0.27 mV"
 std::string SlackText(const evidence::RequirementResult& result);  // "+14.4 %", "none"
 // What would decide an inconclusive requirement, or "".
 std::string DecidingText(const evidence::RequirementResult& result);

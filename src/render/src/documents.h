@@ -1,5 +1,5 @@
-// Fields of the memos and the capsule in their fixed order and with their fixed names, so
-// that Markdown and HTML can not disagree.
+// Fields of the memos and the capsule in their fixed order and with their fixed names,
+// so that Markdown and HTML can not disagree.
 #pragma once
 
 #include <string>

@@ -81,7 +81,8 @@ void AppendReferences(const LineChart& chart, Table& table) {
     if (table.columns.size() > 1) row[table.columns[0] == "series" ? 2 : 1] = y;
     table.rows.push_back(std::move(row));
   };
-  for (const ReferenceLine& line : chart.references) add("reference: " + line.name, line.y);
+  for (const ReferenceLine& line : chart.references)
+    add("reference: " + line.name, line.y);
   if (chart.target_low) add("target region, low", *chart.target_low);
   if (chart.target_high) add("target region, high", *chart.target_high);
 }
@@ -102,7 +103,7 @@ Table TableOf(const BarChart& chart) {
   }
   for (size_t i = 0; i < parts; ++i) {
     const bool named = i < chart.part_names.size() && !chart.part_names[i].empty();
-    table.columns.push_back(named ? chart.part_names[i]
+    table.columns.push_back(named        ? chart.part_names[i]
                             : parts == 1 ? chart.x_label
                                          : fmt::format("part {}", i + 1));
   }
@@ -150,7 +151,8 @@ Table TableOf(const TimelineChart& chart) {
               .columns = {"lane", "phase", "spans", "total ms", "longest ms"},
               .rows = {}};
   for (const auto& [key, total] : totals) {
-    const bool known = key.first >= 0 && static_cast<size_t>(key.first) < chart.lanes.size();
+    const bool known =
+        key.first >= 0 && static_cast<size_t>(key.first) < chart.lanes.size();
     table.rows.push_back({known ? chart.lanes[static_cast<size_t>(key.first)]
                                 : fmt::format("lane {} (unknown)", key.first),
                           key.second, static_cast<double>(total.spans), total.ms,
@@ -172,7 +174,8 @@ Table TableOf(const MapChart& chart) {
                             std::string(), std::string(), std::string()});
       continue;
     }
-    table.rows.push_back({image.name, image.unit, size, stats.min, stats.mean, stats.max,
+    table.rows.push_back({image.name, image.unit, size, stats.min, stats.mean,
+                          stats.max,
                           fmt::format("({}, {})", stats.max_row, stats.max_column)});
   }
   return table;
@@ -190,8 +193,8 @@ const std::string& FigureTitle(const Figure& figure) {
 }
 
 const std::string& FigureCaption(const Figure& figure) {
-  return std::visit([](const auto& chart) -> const std::string& { return chart.caption; },
-                    figure);
+  return std::visit(
+      [](const auto& chart) -> const std::string& { return chart.caption; }, figure);
 }
 
 }  // namespace stepslack::render

@@ -5,8 +5,8 @@
 
 namespace stepslack::render {
 
-// Lines: one row for each x when all series share them, else one for each point. Bars: one
-// row each. Timelines: count and time for each lane and phase. Maps: minimum, mean,
+// Lines: one row for each x when all series share them, else one for each point. Bars:
+// one row each. Timelines: count and time for each lane and phase. Maps: minimum, mean,
 // maximum and where it is.
 Table FigureTable(const Figure& figure);
 

@@ -10,10 +10,14 @@ using evidence::Decision;
 
 std::string_view DecisionClass(Decision decision) {
   switch (decision) {
-    case Decision::kShip: return "decision ship";
-    case Decision::kRollback: return "decision rollback";
-    case Decision::kBoundedPilot: return "decision pilot";
-    case Decision::kEscalate: return "decision escalate";
+    case Decision::kShip:
+      return "decision ship";
+    case Decision::kRollback:
+      return "decision rollback";
+    case Decision::kBoundedPilot:
+      return "decision pilot";
+    case Decision::kEscalate:
+      return "decision escalate";
   }
   return "decision escalate";
 }
@@ -21,10 +25,14 @@ std::string_view DecisionClass(Decision decision) {
 // Each decision has a shape of its own: tick, arrow back, half disc, arrow up.
 std::string_view DecisionShape(Decision decision) {
   switch (decision) {
-    case Decision::kShip: return "M13,22L19,28L30,15";
-    case Decision::kRollback: return "M20,12L12,19L20,26M12,19H25a6,6,0,0,1,0,12H19";
-    case Decision::kBoundedPilot: return "M21,7A14,14,0,0,0,21,35Z";
-    case Decision::kEscalate: return "M21,30V13M13,20L21,12L29,20";
+    case Decision::kShip:
+      return "M13,22L19,28L30,15";
+    case Decision::kRollback:
+      return "M20,12L12,19L20,26M12,19H25a6,6,0,0,1,0,12H19";
+    case Decision::kBoundedPilot:
+      return "M21,7A14,14,0,0,0,21,35Z";
+    case Decision::kEscalate:
+      return "M21,30V13M13,20L21,12L29,20";
   }
   return "";
 }
@@ -32,13 +40,19 @@ std::string_view DecisionShape(Decision decision) {
 void WriteHeadline(HtmlWriter& writer, Decision decision) {
   const auto line = writer.Open("div", {{"class", "headline"}});
   {
-    const auto svg = writer.Open("svg", {{"viewBox", "0 0 42 42"}, {"aria-hidden", "true"}});
-    writer.Empty("circle", {{"cx", 21}, {"cy", 21}, {"r", 18.5}, {"fill", "none"},
-                            {"stroke", "currentColor"}, {"stroke-width", 3}});
+    const auto svg =
+        writer.Open("svg", {{"viewBox", "0 0 42 42"}, {"aria-hidden", "true"}});
+    writer.Empty("circle", {{"cx", 21},
+                            {"cy", 21},
+                            {"r", 18.5},
+                            {"fill", "none"},
+                            {"stroke", "currentColor"},
+                            {"stroke-width", 3}});
     const bool solid = decision == Decision::kBoundedPilot;
     writer.Empty("path", {{"d", DecisionShape(decision)},
                           {"fill", solid ? "currentColor" : "none"},
-                          {"stroke", "currentColor"}, {"stroke-width", 3}});
+                          {"stroke", "currentColor"},
+                          {"stroke-width", 3}});
   }
   const auto words = writer.Open("div");
   writer.Leaf("span", {{"class", "label"}}, "Decision");
@@ -103,7 +117,8 @@ void WriteMasthead(Page& page, const evidence::Review& review) {
     writer.Text(" sign-off report");
   }
   writer.Leaf("h1", page.Cut(review.framing.title));
-  if (!review.framing.path.empty()) WriteParagraph(page, review.framing.path, "path mono");
+  if (!review.framing.path.empty())
+    WriteParagraph(page, review.framing.path, "path mono");
   {
     const auto summary = writer.Open("div", {{"class", "summary"}});
     WriteDecision(page, review);
@@ -111,9 +126,9 @@ void WriteMasthead(Page& page, const evidence::Review& review) {
     WriteTile(page, "Worst slack", WorstSlack(review));
     WriteTile(page, "Requirements", CountVerdicts(review.requirements));
     WriteTile(page, "First failing layer", review.diagnosis.layer);
-    WriteTile(page, "Primary metric", review.capsule.primary_metric.empty()
-                                          ? std::string_view("not stated")
-                                          : review.capsule.primary_metric);
+    WriteTile(page, "Primary metric",
+              review.capsule.primary_metric.empty() ? std::string_view("not stated")
+                                                    : review.capsule.primary_metric);
   }
   WriteTags(page, review);
 }

@@ -19,11 +19,16 @@ struct VerdictLook {
 
 VerdictLook LookOf(base::Verdict verdict) {
   switch (verdict) {
-    case base::Verdict::kMet: return {"verdict v-ok", "\u2713"};
-    case base::Verdict::kViolated: return {"verdict v-fail", "\u2715"};
-    case base::Verdict::kInconclusive: return {"verdict v-hold", "\u2016"};
-    case base::Verdict::kError: return {"verdict v-error", "!"};
-    case base::Verdict::kNotRun: return {"verdict", "\u2013"};
+    case base::Verdict::kMet:
+      return {"verdict v-ok", "\u2713"};
+    case base::Verdict::kViolated:
+      return {"verdict v-fail", "\u2715"};
+    case base::Verdict::kInconclusive:
+      return {"verdict v-hold", "\u2016"};
+    case base::Verdict::kError:
+      return {"verdict v-error", "!"};
+    case base::Verdict::kNotRun:
+      return {"verdict", "\u2013"};
   }
   return {"verdict v-error", "!"};
 }
@@ -106,11 +111,13 @@ void WriteFigure(Page& page, const Figure& figure) {
     const auto caption = writer.Open("figcaption");
     writer.Leaf("div", {{"class", "figtitle"}},
                 fmt::format("Figure {}. {}", number, page.Cut(FigureTitle(figure))));
-    if (!FigureCaption(figure).empty()) writer.Leaf("p", page.Cut(FigureCaption(figure)));
+    if (!FigureCaption(figure).empty())
+      writer.Leaf("p", page.Cut(FigureCaption(figure)));
   }
   if (!drawn) {
-    writer.Leaf("p", {{"class", "muted"}},
-                "This figure is left out to keep the page small; the JSON report has it.");
+    writer.Leaf(
+        "p", {{"class", "muted"}},
+        "This figure is left out to keep the page small; the JSON report has it.");
     return;
   }
   const DrawOptions options{.id = fmt::format("f{}", number),
@@ -142,7 +149,8 @@ std::string Page::Cut(std::string_view text) const {
     if (end + bytes > limits_.text) break;
     end += bytes;
   }
-  return fmt::format("{}\u2026 ({} more bytes)", text.substr(0, end), text.size() - end);
+  return fmt::format("{}\u2026 ({} more bytes)", text.substr(0, end),
+                     text.size() - end);
 }
 
 void Page::SayRows(size_t count) {
@@ -168,9 +176,9 @@ void WriteEstimate(HtmlWriter& writer, const base::Estimate& estimate) {
   }
   if (const std::string basis = BasisText(estimate); !basis.empty()) {
     writer.Text(" ");
-    writer.Leaf("span", {{"class", "basis"},
-                         Attribute::When(!estimate.method.empty(), "title",
-                                         estimate.method)},
+    writer.Leaf("span",
+                {{"class", "basis"},
+                 Attribute::When(!estimate.method.empty(), "title", estimate.method)},
                 basis);
   }
 }

@@ -13,10 +13,10 @@ namespace stepslack::render {
 
 // How much of each list and figure the page holds; smaller at each step until it fits.
 struct PageLimits {
-  size_t rows = 500;          // of every table and list
-  size_t marks = 3000;        // of every figure
-  int64_t map_side = 256;     // pixels
-  size_t text = 20000;        // bytes of every text
+  size_t rows = 500;                                    // of every table and list
+  size_t marks = 3000;                                  // of every figure
+  int64_t map_side = 256;                               // pixels
+  size_t text = 20000;                                  // bytes of every text
   size_t figures = std::numeric_limits<size_t>::max();  // drawn in the whole page
   size_t sections = std::numeric_limits<size_t>::max();
 };
@@ -29,7 +29,9 @@ class Page {
   // The text, cut to limits().text bytes at a code point.
   std::string Cut(std::string_view text) const;
   // How many of `count` rows are written.
-  size_t Rows(size_t count) const { return count < limits_.rows ? count : limits_.rows; }
+  size_t Rows(size_t count) const {
+    return count < limits_.rows ? count : limits_.rows;
+  }
   // A line that says so, when not all are.
   void SayRows(size_t count);
   int NextFigure() { return ++figures_; }

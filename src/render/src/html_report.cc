@@ -21,8 +21,8 @@ struct Chapter {
   std::function<void(Page&)> write;
 };
 
-// Letters, digits and hyphens, unique in `taken`. Ids inside figures hold an underscore,
-// so that no section can take one of them.
+// Letters, digits and hyphens, unique in `taken`. Ids inside figures hold an
+// underscore, so that no section can take one of them.
 std::string AnchorOf(std::string_view id, std::set<std::string>& taken) {
   std::string anchor;
   for (const char c : id.substr(0, 60)) {
@@ -32,11 +32,13 @@ std::string AnchorOf(std::string_view id, std::set<std::string>& taken) {
   }
   if (anchor.empty()) anchor = "section";
   std::string unique = anchor;
-  for (int i = 2; !taken.insert(unique).second; ++i) unique = fmt::format("{}-{}", anchor, i);
+  for (int i = 2; !taken.insert(unique).second; ++i)
+    unique = fmt::format("{}-{}", anchor, i);
   return unique;
 }
 
-void AddVerdictChapters(const evidence::Review& review, std::vector<Chapter>& chapters) {
+void AddVerdictChapters(const evidence::Review& review,
+                        std::vector<Chapter>& chapters) {
   const auto add = [&](std::string id, std::string title, auto write) {
     chapters.push_back({std::move(id), std::move(title), "Verdict",
                         [write, &review](Page& page) { write(page, review); }});
@@ -52,7 +54,8 @@ void AddVerdictChapters(const evidence::Review& review, std::vector<Chapter>& ch
   if (!review.risks.empty()) add("risks", "Risk bars", WriteRisks);
 }
 
-void AddDocumentChapters(const evidence::Review& review, std::vector<Chapter>& chapters) {
+void AddDocumentChapters(const evidence::Review& review,
+                         std::vector<Chapter>& chapters) {
   const auto add = [&](std::string id, std::string title, auto write) {
     chapters.push_back({std::move(id), std::move(title), "Documents",
                         [write, &review](Page& page) { write(page, review); }});
@@ -60,9 +63,8 @@ void AddDocumentChapters(const evidence::Review& review, std::vector<Chapter>& c
   add("review-memo", "Review memo", WriteReviewMemo);
   add("decision-memo", "Decision memo", WriteDecisionMemo);
   add("capsule", "Evidence capsule", WriteCapsule);
-  add("rollback", "Rollback plan and owners", [](Page& page, const evidence::Review& it) {
-    WriteRollback(page, it.framing);
-  });
+  add("rollback", "Rollback plan and owners",
+      [](Page& page, const evidence::Review& it) { WriteRollback(page, it.framing); });
   add("artifacts", "Artifacts and digests", WriteArtifacts);
 }
 
@@ -92,10 +94,10 @@ void WriteHead(Page& page, const Report& report) {
   HtmlWriter& writer = page.writer();
   const auto head = writer.Open("head");
   writer.Empty("meta", {{"charset", "utf-8"}});
-  writer.Empty("meta",
-               {{"http-equiv", "Content-Security-Policy"},
-                {"content",
-                 "default-src 'none'; img-src data:; style-src 'unsafe-inline'"}});
+  writer.Empty(
+      "meta",
+      {{"http-equiv", "Content-Security-Policy"},
+       {"content", "default-src 'none'; img-src data:; style-src 'unsafe-inline'"}});
   writer.Empty("meta", {{"name", "viewport"},
                         {"content", "width=device-width, initial-scale=1"}});
   writer.Empty("meta", {{"name", "color-scheme"}, {"content", "light dark"}});
@@ -123,26 +125,31 @@ void WriteCutNotice(Page& page, const Report& report, bool reduced) {
   if (!reduced) return;
   const PageLimits& limits = page.limits();
   std::string text = fmt::format(
-      "To stay under {} MB this page shows at most {} rows of each table and {} marks and "
+      "To stay under {} MB this page shows at most {} rows of each table and {} marks "
+      "and "
       "{} map pixels a side in each figure",
       kMostHtmlBytes / 1'000'000, limits.rows, limits.marks, limits.map_side);
   if (limits.figures == 0) text += ", and no figures";
   if (limits.sections < report.sections.size()) {
-    text += fmt::format(", and {} of {} sections", limits.sections, report.sections.size());
+    text +=
+        fmt::format(", and {} of {} sections", limits.sections, report.sections.size());
   }
-  page.writer().Leaf("p", {{"class", "cut"}}, text + ". The JSON report holds everything.");
+  page.writer().Leaf("p", {{"class", "cut"}},
+                     text + ". The JSON report holds everything.");
 }
 
 void WriteFooter(HtmlWriter& writer) {
   const auto footer = writer.Open("footer");
   const auto inner = writer.Open("div", {{"class", "inner"}});
-  writer.Leaf("p",
-              "This file cannot contact a network: it has no script, and its content "
-              "security policy allows nothing but inline styles and the images embedded "
-              "here.");
-  writer.Leaf("p",
-              "Written by Stepslack. Every colour repeats what a word, a hatch or a marker "
-              "says; a data table follows every figure.");
+  writer.Leaf(
+      "p",
+      "This file cannot contact a network: it has no script, and its content "
+      "security policy allows nothing but inline styles and the images embedded "
+      "here.");
+  writer.Leaf(
+      "p",
+      "Written by Stepslack. Every colour repeats what a word, a hatch or a marker "
+      "says; a data table follows every figure.");
 }
 
 std::string RenderPage(const Report& report, const PageLimits& limits, bool reduced) {

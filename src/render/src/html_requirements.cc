@@ -38,7 +38,8 @@ std::optional<SlackSpan> IntervalSlack(const evidence::RequirementResult& result
   if (!result.estimate || bound == 0) return std::nullopt;
   const auto& low = result.estimate->low;
   const auto& high = result.estimate->high;
-  if (!low || !high || !std::isfinite(*low) || !std::isfinite(*high)) return std::nullopt;
+  if (!low || !high || !std::isfinite(*low) || !std::isfinite(*high))
+    return std::nullopt;
   const double sign =
       result.requirement.direction == base::Direction::kAtLeast ? 1.0 : -1.0;
   const double a = sign * 100 * (*low - bound) / std::abs(bound);
@@ -59,7 +60,8 @@ void WriteInterval(HtmlWriter& writer, const SlackSpan& span, double scale) {
   const double low = PixelOf(span.low, scale);
   const double high = PixelOf(span.high, scale);
   PathData path;
-  path.Move(low, 11).Line(high, 11).Move(low, 7).Line(low, 15).Move(high, 7).Line(high, 15);
+  path.Move(low, 11).Line(high, 11).Move(low, 7).Line(low, 15).Move(high, 7).Line(high,
+                                                                                  15);
   writer.Empty("path", {{"d", path.text()}, {"class", "ci-under"}});
   writer.Empty("path", {{"d", path.text()}, {"class", "ci-ink"}});
 }
@@ -67,8 +69,8 @@ void WriteInterval(HtmlWriter& writer, const SlackSpan& span, double scale) {
 // Bar from zero, interval over it, an arrow head when it goes beyond the scale.
 void WriteGlyph(HtmlWriter& writer, const evidence::RequirementResult& result,
                 double scale) {
-  const std::string name = fmt::format("slack {}, {}", SlackText(result),
-                                       VerdictWord(result.slack.verdict));
+  const std::string name =
+      fmt::format("slack {}, {}", SlackText(result), VerdictWord(result.slack.verdict));
   const auto svg = writer.Open(
       "svg", {{"class", "glyph"},
               {"role", "img"},
@@ -86,8 +88,9 @@ void WriteGlyph(HtmlWriter& writer, const evidence::RequirementResult& result,
     const double width = std::abs(end - zero);
     for (const std::string_view css_class :
          {BarClass(result.slack.verdict), std::string_view("outline")}) {
-      writer.Empty("rect", {{"x", x}, {"y", 5}, {"width", width}, {"height", 12},
-                            {"class", css_class}});
+      writer.Empty(
+          "rect",
+          {{"x", x}, {"y", 5}, {"width", width}, {"height", 12}, {"class", css_class}});
     }
     if (const auto span = IntervalSlack(result)) WriteInterval(writer, *span, scale);
     if (std::abs(*result.slack.percent) > scale) {
@@ -103,8 +106,7 @@ void WriteGlyph(HtmlWriter& writer, const evidence::RequirementResult& result,
 void WriteHead(HtmlWriter& writer, double scale) {
   const auto head = writer.Open("thead");
   const auto row = writer.Open("tr");
-  const std::string bar =
-      fmt::format("Slack bar, \u00b1{:g} %", scale);
+  const std::string bar = fmt::format("Slack bar, \u00b1{:g} %", scale);
   writer.Leaf("th", {{"scope", "col"}}, "Requirement");
   writer.Leaf("th", {{"scope", "col"}}, "Estimate");
   writer.Leaf("th", {{"scope", "col"}, {"class", "n"}}, "Bound");
@@ -125,7 +127,8 @@ void WriteRow(Page& page, const evidence::RequirementResult& result, double scal
     writer.Leaf("span", {{"class", "basis"}}, page.Cut(basis));
   }
   {
-    const auto td = writer.Open("td", {{"class", "estimate"}, {"data-label", "Estimate"}});
+    const auto td =
+        writer.Open("td", {{"class", "estimate"}, {"data-label", "Estimate"}});
     if (result.estimate) {
       WriteEstimate(writer, *result.estimate);
     } else {
@@ -140,7 +143,8 @@ void WriteRow(Page& page, const evidence::RequirementResult& result, double scal
     WriteGlyph(writer, result, scale);
   }
   {
-    const auto td = writer.Open("td", {{"class", "outcome"}, {"data-label", "Verdict"}});
+    const auto td =
+        writer.Open("td", {{"class", "outcome"}, {"data-label", "Verdict"}});
     WriteVerdict(writer, result.slack.verdict);
     if (const std::string text = DecidingText(result); !text.empty()) {
       writer.Text(" ");
@@ -154,14 +158,14 @@ void WriteRow(Page& page, const evidence::RequirementResult& result, double scal
 
 void WriteSlackPatterns(HtmlWriter& writer) {
   const auto svg = writer.Open(
-      "svg", {{"class", "glyphs"}, {"aria-hidden", "true"}, {"width", 0}, {"height", 0}});
+      "svg",
+      {{"class", "glyphs"}, {"aria-hidden", "true"}, {"width", 0}, {"height", 0}});
   const auto defs = writer.Open("defs");
   const auto pattern = [&](std::string_view id, std::string_view tile,
                            std::string_view strokes) {
-    const auto element = writer.Open("pattern", {{"id", id},
-                                                 {"patternUnits", "userSpaceOnUse"},
-                                                 {"width", 6},
-                                                 {"height", 6}});
+    const auto element = writer.Open(
+        "pattern",
+        {{"id", id}, {"patternUnits", "userSpaceOnUse"}, {"width", 6}, {"height", 6}});
     writer.Empty("rect", {{"width", 6}, {"height", 6}, {"class", tile}});
     writer.Empty("path", {{"d", strokes}, {"class", "tile-line"}});
   };
@@ -171,8 +175,9 @@ void WriteSlackPatterns(HtmlWriter& writer) {
 
 void WriteRequirements(Page& page, const evidence::Review& review) {
   HtmlWriter& writer = page.writer();
-  writer.Leaf("p", {{"class", "finding"}},
-              fmt::format("{}. Worst slack first.", CountVerdicts(review.requirements)));
+  writer.Leaf(
+      "p", {{"class", "finding"}},
+      fmt::format("{}. Worst slack first.", CountVerdicts(review.requirements)));
   const double scale = ScaleOf(review.requirements);
   const std::vector<size_t> order = WorstFirst(review.requirements);
   {
@@ -187,9 +192,12 @@ void WriteRequirements(Page& page, const evidence::Review& review) {
   page.SayRows(order.size());
   writer.Leaf(
       "p", {{"class", "muted small"}},
-      "Slack is the signed margin to the bound in percent of the bound; positive is good. "
-      "OK: the whole interval is on the good side. FAIL: none of it is. HOLD: the interval "
-      "holds the bound, so that the data can not decide. ERROR and NOT RUN never count as "
+      "Slack is the signed margin to the bound in percent of the bound; positive is "
+      "good. "
+      "OK: the whole interval is on the good side. FAIL: none of it is. HOLD: the "
+      "interval "
+      "holds the bound, so that the data can not decide. ERROR and NOT RUN never count "
+      "as "
       "met. Bars: plain for OK, diagonal hatch for FAIL, vertical hatch for HOLD; the "
       "whisker is the interval, an arrow head goes beyond the scale.");
 }

@@ -19,14 +19,15 @@ std::string Join(const std::vector<std::string>& parts) {
 
 Table CauseTable(const std::vector<diagnose::CauseFinding>& causes, bool refuted) {
   Table table{.title = {},
-              .columns = {"cause", "layer", "state", "evidence", "test that decides", "fix",
-                          "owner"},
+              .columns = {"cause", "layer", "state", "evidence", "test that decides",
+                          "fix", "owner"},
               .rows = {}};
   for (const diagnose::CauseFinding& cause : causes) {
     if ((cause.state == diagnose::CauseState::kRefuted) != refuted) continue;
     std::string evidence = Join(cause.evidence);
     if (!cause.missing.empty()) {
-      evidence += (evidence.empty() ? "missing: " : "; missing: ") + Join(cause.missing);
+      evidence +=
+          (evidence.empty() ? "missing: " : "; missing: ") + Join(cause.missing);
     }
     std::string state(CauseWord(cause.state));
     if (cause.explained_share > 0) {
@@ -67,10 +68,12 @@ void WriteShareBar(HtmlWriter& writer, const evidence::RiskBar& risk) {
                                        {"height", 22}});
   writer.Leaf("title", name);
   const double share = known ? std::clamp(*risk.share, 0.0, 1.0) : 0;
-  writer.Empty("rect", {{"x", 1}, {"y", 5}, {"width", 148 * share}, {"height", 12},
-                        {"class", "share"}});
-  writer.Empty("rect", {{"x", 1}, {"y", 5}, {"width", 148}, {"height", 12},
-                        {"class", "outline"}});
+  writer.Empty(
+      "rect",
+      {{"x", 1}, {"y", 5}, {"width", 148 * share}, {"height", 12}, {"class", "share"}});
+  writer.Empty(
+      "rect",
+      {{"x", 1}, {"y", 5}, {"width", 148}, {"height", 12}, {"class", "outline"}});
 }
 
 }  // namespace
@@ -146,7 +149,8 @@ void WritePrompts(Page& page, const evidence::Review& review) {
     writer.Leaf("p", {{"class", "q"}}, page.Cut(prompt.question));
     writer.Leaf("p", page.Cut(prompt.answer));
     if (!prompt.artifact.empty()) {
-      writer.Leaf("p", {{"class", "muted small"}}, page.Cut("Proof: " + prompt.artifact));
+      writer.Leaf("p", {{"class", "muted small"}},
+                  page.Cut("Proof: " + prompt.artifact));
     }
   }
   page.SayRows(review.prompts.size());
@@ -181,7 +185,8 @@ void WriteRisks(Page& page, const evidence::Review& review) {
     writer.Leaf("td", {{"class", "n value"}, {"data-label", "Share"}},
                 known ? fmt::format("{:.1f} %", 100 * *risk.share)
                       : std::string("not measured"));
-    writer.Leaf("td", {{"class", "n"}, {"data-label", "Weight"}}, NumberText(risk.weight));
+    writer.Leaf("td", {{"class", "n"}, {"data-label", "Weight"}},
+                NumberText(risk.weight));
     writer.Leaf("td", {{"data-label", "Basis"}}, page.Cut(risk.basis));
   }
 }

@@ -15,11 +15,11 @@ namespace {
 // Elements after whose end tag a new line is harmless and keeps files diffable.
 bool IsBlock(std::string_view tag) {
   constexpr std::array<std::string_view, 34> kBlocks = {
-      "article", "aside",  "body",    "caption", "dd",    "defs",   "desc",
-      "details", "div",    "dl",      "dt",      "figure", "footer", "g",
-      "h1",      "h2",     "h3",      "head",    "header", "html",   "li",
-      "main",    "nav",    "ol",      "p",       "section", "style", "summary",
-      "svg",     "table",  "tbody",   "thead",   "tr",     "ul"};
+      "article", "aside", "body",  "caption", "dd",      "defs",   "desc",
+      "details", "div",   "dl",    "dt",      "figure",  "footer", "g",
+      "h1",      "h2",    "h3",    "head",    "header",  "html",   "li",
+      "main",    "nav",   "ol",    "p",       "section", "style",  "summary",
+      "svg",     "table", "tbody", "thead",   "tr",      "ul"};
   return std::find(kBlocks.begin(), kBlocks.end(), tag) != kBlocks.end();
 }
 
@@ -33,11 +33,21 @@ std::string EscapeHtml(std::string_view text) {
     const std::string_view bytes = text.substr(at, point.bytes);
     at += point.bytes;
     switch (point.value) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
       default:
         if (!point.valid || IsControl(point.value)) {
           out += "\xEF\xBF\xBD";

@@ -1,6 +1,6 @@
-// Writes HTML and SVG that is well formed by construction: names are literals checked at
-// compile time, every text and attribute is escaped, and an element closes when its C++
-// scope ends. The same calls give the same bytes.
+// Writes HTML and SVG that is well formed by construction: names are literals checked
+// at compile time, every text and attribute is escaped, and an element closes when its
+// C++ scope ends. The same calls give the same bytes.
 #pragma once
 
 #include <cstddef>
@@ -53,8 +53,7 @@ class Attribute {
       : name_(name.text()), value_(EscapeHtml(value)) {}
   Attribute(Name name, double value)
       : name_(name.text()), value_(CompactNumber(value)) {}
-  Attribute(Name name, int value)
-      : name_(name.text()), value_(std::to_string(value)) {}
+  Attribute(Name name, int value) : name_(name.text()), value_(std::to_string(value)) {}
   // Written only when the condition holds.
   static Attribute When(bool condition, Name name, std::string_view value);
 

@@ -11,8 +11,8 @@ MarkedSeries MarksOf(const Series& series, bool log_x, bool log_y) {
   const bool bounds = series.low.size() >= count && series.high.size() >= count;
   const auto on_axis = [](double value, bool log) { return !log || value >= 1e-300; };
   for (size_t i = 0; i < count; ++i) {
-    Mark mark{.x = series.x[i], .y = series.y[i], .low = series.y[i],
-              .high = series.y[i]};
+    Mark mark{
+        .x = series.x[i], .y = series.y[i], .low = series.y[i], .high = series.y[i]};
     if (!std::isfinite(mark.x) || !std::isfinite(mark.y)) {
       mark.gap = true;
     } else if (!on_axis(mark.x, log_x) || !on_axis(mark.y, log_y)) {

@@ -1,5 +1,5 @@
-// What a figure needs to know of a map: its extremes, its colour scale, and a version that
-// is small enough to embed.
+// What a figure needs to know of a map: its extremes, its colour scale, and a version
+// that is small enough to embed.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 namespace stepslack::render {
 
 struct MapStats {
-  bool valid = false;   // positive sides that match the number of values
+  bool valid = false;  // positive sides that match the number of values
   size_t finite = 0;
-  size_t missing = 0;   // NaN or infinite
-  double min = 0, mean = 0, max = 0;       // of the finite values
-  int64_t max_row = 0, max_column = 0;     // first maximum, or largest magnitude of an
-                                           // error map; counted from zero
+  size_t missing = 0;                   // NaN or infinite
+  double min = 0, mean = 0, max = 0;    // of the finite values
+  int64_t max_row = 0, max_column = 0;  // first maximum, or largest magnitude of an
+                                        // error map; counted from zero
 };
 
 MapStats StatsOf(const MapImage& image);
@@ -33,8 +33,8 @@ ColourScale ScaleOf(const MapImage& image, const MapStats& stats);
 
 struct PixelGrid {
   int64_t height = 0, width = 0;
-  int64_t block = 1;            // each pixel stands for block x block values
-  std::vector<float> values;    // the one of largest magnitude in the block; NaN if none
+  int64_t block = 1;          // each pixel stands for block x block values
+  std::vector<float> values;  // the one of largest magnitude in the block; NaN if none
 };
 
 PixelGrid Coarsen(const MapImage& image, int64_t max_side);

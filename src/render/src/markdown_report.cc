@@ -18,6 +18,19 @@ bool IsWord(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+// Escaped text that begins a line, where "#", "-" or "1." would begin a block.
+std::string Paragraph(std::string_view text) {
+  std::string out = EscapeMarkdown(text);
+  const size_t digits = std::min(out.find_first_not_of("0123456789"), out.size());
+  const bool block =
+      !out.empty() && std::string_view("#+-=").find(out[0]) != std::string_view::npos;
+  const bool list =
+      digits > 0 && digits < out.size() && (out[digits] == '.' || out[digits] == ')');
+  if (block) out.insert(0, "\\");
+  if (list) out.insert(digits, "\\");
+  return out;
+}
+
 base::Status RequireFilled(std::string_view document,
                            const std::vector<DocumentField>& fields) {
   for (const DocumentField& field : fields) {
@@ -73,13 +86,15 @@ void AppendHeader(const evidence::Review& review, std::string& out) {
   out += fmt::format("# {}\n\n", EscapeMarkdown(review.framing.title));
   out += fmt::format("**Decision: {}**\n\n", evidence::ToString(review.decision));
   for (const std::string& reason : review.decision_reasons) {
-    out += fmt::format("- {}\n", EscapeMarkdown(reason));
+    out += fmt::format("- {}\n", Paragraph(reason));
   }
   out += fmt::format("\nFirst failing layer: **{}**\n\n{}\n\n",
                      EscapeMarkdown(review.diagnosis.layer),
                      EscapeMarkdown(review.diagnosis.reason));
   const evidence::Tags& tags = review.tags;
-  const auto digest = [](std::string_view tag) { return EscapeMarkdown(ShortDigest(tag)); };
+  const auto digest = [](std::string_view tag) {
+    return EscapeMarkdown(ShortDigest(tag));
+  };
   out += fmt::format("Tags: dataset {}, model {}, runtime {}, hardware {}. ",
                      digest(tags.dataset), digest(tags.model), digest(tags.runtime),
                      digest(tags.hardware));
@@ -128,12 +143,12 @@ void AppendChecks(const evidence::Review& review, std::string& out) {
 void AppendSection(const Section& section, std::string& out) {
   out += fmt::format("## {}\n\n", EscapeMarkdown(section.title));
   for (const std::string& paragraph : section.text) {
-    out += EscapeMarkdown(paragraph) + "\n\n";
+    out += Paragraph(paragraph) + "\n\n";
   }
   for (const Figure& figure : section.figures) {
     out += fmt::format("### {}\n\n", EscapeMarkdown(FigureTitle(figure)));
     if (!FigureCaption(figure).empty()) {
-      out += EscapeMarkdown(FigureCaption(figure)) + "\n\n";
+      out += Paragraph(FigureCaption(figure)) + "\n\n";
     }
     AppendTable(FigureTable(figure), out);
   }
@@ -163,7 +178,8 @@ void AppendArtifacts(const evidence::Review& review, std::string& out) {
   out += "## Evidence capsule\n\n";
   AppendFields(CapsuleFields(review), out);
   out += "\n## Rollback plan\n\n";
-  out += fmt::format("Trigger: {}\n\n", EscapeMarkdown(review.framing.rollback_trigger));
+  out +=
+      fmt::format("Trigger: {}\n\n", EscapeMarkdown(review.framing.rollback_trigger));
   for (size_t i = 0; i < review.framing.rollback_steps.size(); ++i) {
     out += fmt::format("{}. {}\n", i + 1,
                        EscapeMarkdown(review.framing.rollback_steps[i]));
@@ -186,13 +202,9 @@ std::string EscapeMarkdown(std::string_view text) {
     const char c = line[i];
     const bool inside_word =
         i > 0 && i + 1 < line.size() && IsWord(line[i - 1]) && IsWord(line[i + 1]);
-    const bool always = std::string_view("\\`*[]<>|&~").find(c) != std::string_view::npos;
-    const bool at_start =
-        i == 0 && std::string_view("#+-=").find(c) != std::string_view::npos;
-    // "1." or "1)" at the start would begin a list.
-    const bool list = (c == '.' || c == ')') && i > 0 &&
-                      line.find_first_not_of("0123456789") == i;
-    if (always || at_start || list || (c == '_' && !inside_word)) out += '\\';
+    const bool always =
+        std::string_view("\\`*[]<>|&~").find(c) != std::string_view::npos;
+    if (always || (c == '_' && !inside_word)) out += '\\';
     out += c;
   }
   return out;

@@ -59,7 +59,8 @@ std::string EncodePng(std::span<const uint8_t> indices, uint32_t width, uint32_t
   rows.reserve(indices.size() + height);
   for (uint32_t row = 0; row < height; ++row) {
     rows += '\0';  // filter "none": best for palette images
-    const auto* begin = reinterpret_cast<const char*>(indices.data()) + size_t{row} * width;
+    const auto* begin =
+        reinterpret_cast<const char*>(indices.data()) + size_t{row} * width;
     rows.append(begin, width);
   }
   AppendChunk("IDAT", Deflate(rows), out);

@@ -14,8 +14,8 @@ Json Number(const std::optional<double>& value) {
   return value ? Number(*value) : Json();
 }
 
-// The shortest decimal that reads back to the same float, as a double: 0.1f becomes 0.1,
-// not 0.10000000149011612.
+// The shortest decimal that reads back to the same float, as a double: 0.1f becomes
+// 0.1, not 0.10000000149011612.
 Json Number(float value) {
   if (!std::isfinite(value)) return {};
   char buffer[32];
@@ -102,7 +102,8 @@ Json ToJson(const MapImage& image) {
   return json;
 }
 
-Json Titled(std::string_view type, const std::string& title, const std::string& caption) {
+Json Titled(std::string_view type, const std::string& title,
+            const std::string& caption) {
   Json json;
   json.Set("type", type);
   json.Set("title", title);

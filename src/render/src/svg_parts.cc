@@ -50,8 +50,12 @@ double FullHeight(double height, const Notes& notes, const DrawOptions& options)
 // Strokes over the plain colour; 6 x 6 px tiles.
 std::string_view HatchStrokes(size_t hatch) {
   constexpr std::array<std::string_view, kHatches> kStrokes = {
-      "", "M-1,7L7,-1M-1,1L1,-1M5,7L7,5", "M-1,-1L7,7M5,-1L7,1M-1,5L1,7",
-      "M0,3L6,3", "M3,0L3,6", "M0,3L6,3M3,0L3,6"};
+      "",
+      "M-1,7L7,-1M-1,1L1,-1M5,7L7,5",
+      "M-1,-1L7,7M5,-1L7,1M-1,5L1,7",
+      "M0,3L6,3",
+      "M3,0L3,6",
+      "M0,3L6,3M3,0L3,6"};
   return kStrokes[hatch % kHatches];
 }
 
@@ -61,7 +65,8 @@ struct LegendSpot {
   std::string text;
 };
 
-std::vector<LegendSpot> PlaceLegend(const std::vector<std::string>& names, double width) {
+std::vector<LegendSpot> PlaceLegend(const std::vector<std::string>& names,
+                                    double width) {
   std::vector<LegendSpot> spots;
   double x = 0;
   double y = 0;
@@ -95,7 +100,8 @@ SvgFrame::SvgFrame(HtmlWriter& writer, double width, double height,
            {"height", FullHeight(height, notes, options)}})),
       top_(WritePrologue(writer, width, height, title, description, notes, options)),
       body_(writer.Open("g", {Attribute::When(top_ > 0, "transform",
-                                              fmt::format("translate(0,{})", top_))})) {}
+                                              fmt::format("translate(0,{})", top_))})) {
+}
 
 std::string_view ColourClass(size_t index) {
   constexpr std::array<std::string_view, kColours> kClasses = {"c0", "c1", "c2", "c3",
@@ -138,7 +144,8 @@ void WriteLegend(HtmlWriter& writer, const std::vector<std::string>& names, doub
                           {"height", kSwatch - 2},
                           {"fill", FillOf(i, options)},
                           {"class", "edge"}});
-    WriteText(writer, x + spots[i].x + kSwatch + 6, y + spots[i].y + 10.5, spots[i].text);
+    WriteText(writer, x + spots[i].x + kSwatch + 6, y + spots[i].y + 10.5,
+              spots[i].text);
   }
 }
 
@@ -196,7 +203,10 @@ void AddMarker(PathData& path, size_t shape, double x, double y, double radius) 
       path.Close();
       break;
     case 2:
-      path.Move(x, y - 1.2 * r).Line(x + 1.2 * r, y + r).Line(x - 1.2 * r, y + r).Close();
+      path.Move(x, y - 1.2 * r)
+          .Line(x + 1.2 * r, y + r)
+          .Line(x - 1.2 * r, y + r)
+          .Close();
       break;
     case 3:
       path.Move(x, y - 1.4 * r).Line(x + 1.4 * r, y).Line(x, y + 1.4 * r);

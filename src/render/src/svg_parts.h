@@ -1,5 +1,5 @@
-// Parts shared by the figures: the frame with its accessible description, hatch patterns,
-// legends, markers, paths and labels that keep apart.
+// Parts shared by the figures: the frame with its accessible description, hatch
+// patterns, legends, markers, paths and labels that keep apart.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 
 namespace stepslack::render {
 
-inline constexpr double kFontPx = 12;    // of every label in a figure
+inline constexpr double kFontPx = 12;     // of every label in a figure
 inline constexpr double kLineGapPx = 15;  // between lines of text
 inline constexpr double kChartWidth = 760;
 
 struct DrawOptions {
-  std::string id = "f";         // prefix of ids inside the figure, unique in a document
-  bool standalone = false;      // a file of its own: style, title and notes are drawn in
-  size_t max_marks = 3000;      // rectangles or points; beyond, marks are merged
-  int64_t max_map_side = 256;   // pixels; larger maps are shown coarser
+  std::string id = "f";        // prefix of ids inside the figure, unique in a document
+  bool standalone = false;     // a file of its own: style, title and notes are drawn in
+  size_t max_marks = 3000;     // rectangles or points; beyond, marks are merged
+  int64_t max_map_side = 256;  // pixels; larger maps are shown coarser
 };
 
 // Sentences on what was merged or left out; shown under the figure. Empty: nothing.
@@ -30,7 +30,8 @@ using Notes = std::vector<std::string>;
 class SvgFrame {
  public:
   SvgFrame(HtmlWriter& writer, double width, double height, std::string_view title,
-           std::string_view description, const Notes& notes, const DrawOptions& options);
+           std::string_view description, const Notes& notes,
+           const DrawOptions& options);
 
  private:
   HtmlWriter::Element svg_;
@@ -41,8 +42,8 @@ class SvgFrame {
 // Colour class of a series or part: "c0" to "c4".
 std::string_view ColourClass(size_t index);
 
-// <defs> with one hatched fill per part; FillOf(i) refers to it. The first 30 parts differ
-// in colour or hatch, the first six in hatch alone.
+// <defs> with one hatched fill per part; FillOf(i) refers to it. The first 30 parts
+// differ in colour or hatch, the first six in hatch alone.
 void WriteHatches(HtmlWriter& writer, size_t count, const DrawOptions& options);
 std::string FillOf(size_t index, const DrawOptions& options);
 
@@ -72,11 +73,13 @@ class PathData {
   std::string text_;
 };
 
-// Marker shapes differ for the first 5 indices: circle, square, triangle, diamond, cross.
+// Marker shapes differ for the first 5 indices: circle, square, triangle, diamond,
+// cross.
 void AddMarker(PathData& path, size_t shape, double x, double y, double radius);
 
-// Moves label centres apart to at least `gap`, in [top, bottom], keeping their order and
-// staying as near as possible; they are spread evenly when there is not room for all.
+// Moves label centres apart to at least `gap`, in [top, bottom], keeping their order
+// and staying as near as possible; they are spread evenly when there is not room for
+// all.
 std::vector<double> Separate(const std::vector<double>& wanted, double gap, double top,
                              double bottom);
 

@@ -45,8 +45,8 @@ class Page {
     const auto lines = WrapColumns(OneLine(value), kWidth - kLabel, most_lines);
     for (size_t i = 0; i < lines.size(); ++i) {
       const std::string_view reset = colour.empty() ? std::string_view() : kReset;
-      Line(fmt::format("{:<{}}{}{}{}", i == 0 ? label : "", kLabel, Ansi(colour), lines[i],
-                       Ansi(reset)));
+      Line(fmt::format("{:<{}}{}{}{}", i == 0 ? label : "", kLabel, Ansi(colour),
+                       lines[i], Ansi(reset)));
     }
   }
   std::string Take() { return std::move(text_); }
@@ -80,17 +80,22 @@ void WriteDecision(const evidence::Review& review, Page& page) {
     page.Labelled("", "- " + review.decision_reasons[i], 2);
   }
   if (shown < review.decision_reasons.size()) {
-    page.Labelled("", fmt::format("- and {} more reasons in the report",
-                                  review.decision_reasons.size() - shown), 1);
+    page.Labelled("",
+                  fmt::format("- and {} more reasons in the report",
+                              review.decision_reasons.size() - shown),
+                  1);
   }
   const diagnose::Diagnosis& diagnosis = review.diagnosis;
-  page.Labelled("Layer", diagnosis.reason.empty()
-                             ? diagnosis.layer
-                             : fmt::format("{}: {}", diagnosis.layer, diagnosis.reason), 3);
+  page.Labelled("Layer",
+                diagnosis.reason.empty()
+                    ? diagnosis.layer
+                    : fmt::format("{}: {}", diagnosis.layer, diagnosis.reason),
+                3);
   const evidence::Tags& tags = review.tags;
-  page.Labelled("Tags", fmt::format("dataset {}  model {}  runtime {}  hardware {}",
-                                    ShortDigest(tags.dataset), ShortDigest(tags.model),
-                                    ShortDigest(tags.runtime), ShortDigest(tags.hardware)),
+  page.Labelled("Tags",
+                fmt::format("dataset {}  model {}  runtime {}  hardware {}",
+                            ShortDigest(tags.dataset), ShortDigest(tags.model),
+                            ShortDigest(tags.runtime), ShortDigest(tags.hardware)),
                 1);
 }
 
@@ -107,23 +112,23 @@ std::string EstimateColumn(const evidence::RequirementResult& result) {
 void WriteRequirements(const evidence::Review& review, Page& page) {
   page.Heading(fmt::format("Requirements, worst slack first ({})",
                            CountVerdicts(review.requirements)));
-  const std::vector<TextColumn> columns = {
-      {"id", false, 8},      {"estimate", false, 22}, {"n", true, 3}, {"bound", false, 8},
-      {"slack", true, 8},    {"verdict", false, 7},   {"owner", false, 8}};
+  const std::vector<TextColumn> columns = {{"id", false, 8},   {"estimate", false, 22},
+                                           {"n", true, 3},     {"bound", false, 8},
+                                           {"slack", true, 8}, {"verdict", false, 7},
+                                           {"owner", false, 8}};
   const std::vector<size_t> order = WorstFirst(review.requirements);
   std::vector<std::vector<TextCell>> rows;
   for (const size_t i : order) {
     if (rows.size() == kMostRequirements) break;
     const evidence::RequirementResult& result = review.requirements[i];
-    rows.push_back(
-        {{OneLine(result.requirement.id), ""},
-         {OneLine(EstimateColumn(result)), ""},
-         {result.estimate ? std::to_string(result.estimate->n) : "-", ""},
-         {OneLine(BoundText(result.requirement, Signs::kAscii)), ""},
-         {SlackText(result), ""},
-         {std::string(VerdictWord(result.slack.verdict)),
-          page.Ansi(ColourOf(result.slack.verdict))},
-         {OneLine(result.requirement.owner), ""}});
+    rows.push_back({{OneLine(result.requirement.id), ""},
+                    {OneLine(EstimateColumn(result)), ""},
+                    {result.estimate ? std::to_string(result.estimate->n) : "-", ""},
+                    {OneLine(BoundText(result.requirement, Signs::kAscii)), ""},
+                    {SlackText(result), ""},
+                    {std::string(VerdictWord(result.slack.verdict)),
+                     page.Ansi(ColourOf(result.slack.verdict))},
+                    {OneLine(result.requirement.owner), ""}});
   }
   for (const std::string& line : FormatTable(columns, rows, kWidth - 2)) {
     page.Line("  " + line);
@@ -133,7 +138,8 @@ void WriteRequirements(const evidence::Review& review, Page& page) {
     for (size_t i = rows.size(); i < order.size(); ++i) {
       rest.push_back(review.requirements[order[i]]);
     }
-    page.Line(fmt::format("  and {} with more slack: {}", rest.size(), CountVerdicts(rest)));
+    page.Line(
+        fmt::format("  and {} with more slack: {}", rest.size(), CountVerdicts(rest)));
   }
 }
 

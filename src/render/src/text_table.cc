@@ -75,7 +75,8 @@ std::string FormatRow(const std::vector<TextColumn>& columns,
 std::string CutText(std::string_view text, size_t columns) {
   if (Columns(text) <= columns) return std::string(text);
   if (columns <= 3) return std::string(text.substr(0, PrefixBytes(text, columns)));
-  return std::string(base::Trim(text.substr(0, PrefixBytes(text, columns - 3)))) + "...";
+  return std::string(base::Trim(text.substr(0, PrefixBytes(text, columns - 3)))) +
+         "...";
 }
 
 std::vector<std::string> FormatTable(const std::vector<TextColumn>& columns,

@@ -1,6 +1,6 @@
-// How wide a text will be in a figure, without a browser: a table of advance widths, taken
-// as the larger of DejaVu Sans and Liberation Sans (the metrics of Arial), so that labels
-// placed by it never run outside.
+// How wide a text will be in a figure, without a browser: a table of advance widths,
+// taken as the larger of DejaVu Sans and Liberation Sans (the metrics of Arial), so
+// that labels placed by it never run outside.
 #pragma once
 
 #include <string>

@@ -30,14 +30,18 @@ std::vector<TimelineMark> UsableSpans(const TimelineChart& chart, size_t lanes,
   std::map<std::string_view, size_t> index;
   std::vector<TimelineMark> marks;
   for (const Span* span : spans) {
-    const auto [found, added] = index.emplace(span->phase, out.phases.size());
-    if (added) out.phases.push_back(span->phase);
+    const size_t next = std::min(index.size(), kMostPhases);
+    const auto [found, added] = index.emplace(span->phase, next);
+    if (added && next < kMostPhases) out.phases.push_back(span->phase);
     marks.push_back({span->lane, found->second, span->start_ms, span->end_ms});
   }
-  std::stable_sort(marks.begin(), marks.end(),
-                   [](const TimelineMark& a, const TimelineMark& b) {
-                     return a.lane < b.lane;
-                   });
+  if (index.size() > kMostPhases) {
+    out.other_phases = index.size() - kMostPhases;
+    out.phases.push_back("other");
+  }
+  std::stable_sort(
+      marks.begin(), marks.end(),
+      [](const TimelineMark& a, const TimelineMark& b) { return a.lane < b.lane; });
   return marks;
 }
 
@@ -74,7 +78,8 @@ class Group {
   size_t count_ = 0;
 };
 
-void Merge(const std::vector<TimelineMark>& spans, double shortest, TimelineMarks& out) {
+void Merge(const std::vector<TimelineMark>& spans, double shortest,
+           TimelineMarks& out) {
   out.marks.clear();
   out.merged_spans = out.merged_marks = 0;
   out.merge_ms = shortest;

@@ -13,7 +13,8 @@ CodePoint DecodeUtf8(std::string_view text, size_t at) {
     if ((byte(at + i) & 0xC0) != 0x80) return {};
     value = value << 6 | (byte(at + i) & 0x3Fu);
   }
-  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
+  const bool overlong =
+      (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
   const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
   if (overlong || surrogate || value > 0x10FFFF) return {};
   return {.value = value, .bytes = length, .valid = true};

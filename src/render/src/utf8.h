@@ -16,8 +16,8 @@ struct CodePoint {
 // The code point that starts at `at`, which must be inside `text`.
 CodePoint DecodeUtf8(std::string_view text, size_t at);
 
-// Characters that neither HTML nor a terminal should see: C0 (but tab and line ends), C1,
-// and the controls that reorder text, which can disguise what a line says.
+// Characters that neither HTML nor a terminal should see: C0 (but tab and line ends),
+// C1, and the controls that reorder text, which can disguise what a line says.
 bool IsControl(uint32_t value);
 
 // Terminal columns: one per code point, two for wide East Asian ones.

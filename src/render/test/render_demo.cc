@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
   const render::Report report = render::SampleReport();
   bool written = true;
   const auto write = [&](const char* name, const std::string& text) {
-    written = base::WriteFileAtomic(base::JoinPath(folder, name), text).has_value() && written;
+    written = base::WriteFileAtomic(base::JoinPath(folder, name), text).has_value() &&
+              written;
   };
   write("render_demo.html", render::RenderHtml(report));
   write("render_demo.txt", render::RenderText(report, false));

@@ -26,7 +26,7 @@ base::Json ModelIdentity(const record::TrainPlan& plan) {
   base::Json json = record::ToJson(plan);
   base::Json identity;
   for (const char* key :
-       {"model", "base_channels", "levels", "augment", "global_batch", "samples",
+       {"model", "base_channels", "levels", "augment", "augment_turns", "global_batch", "samples",
         "learning_rate", "weight_decay", "warmup_samples", "clip_norm",
         "categorical_channels", "category_counts"}) {
     identity.Set(key, json[key]);

@@ -82,7 +82,9 @@ double FinalValidation(const record::RunRecord& run) {
 
 void MeasureAugmentation(const TrainStages& runs, Measurements& out) {
   analyze::EffectInput input;
-  input.option = "augmentation (8 flips and quarter turns)";
+  input.option = runs.reference_plan.augment_turns
+                     ? "augmentation (flips and quarter turns)"
+                     : "augmentation (flips of both axes)";
   input.metric = "relative MAE on validation families";
   input.margin = kAugmentationMargin;
   for (const FoldRun& off : runs.without_augmentation) {

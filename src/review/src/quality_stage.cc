@@ -9,6 +9,7 @@
 
 #include "stepslack/base/file.h"
 #include "stepslack/quality/baselines.h"
+#include "stepslack/quality/calibration.h"
 #include "stepslack/record/array_file.h"
 #include "stepslack/stats/bootstrap.h"
 
@@ -62,6 +63,10 @@ class Scorer {
   }
 
   base::Result<std::vector<MapScore>> Score(const std::vector<PredictedMap>& maps) const {
+    return quality::ScoreMaps(Views(maps), options_);
+  }
+
+  static std::vector<quality::MapView> Views(const std::vector<PredictedMap>& maps) {
     std::vector<quality::MapView> views;
     for (const PredictedMap& map : maps) {
       views.push_back({.id = map.truth.id,
@@ -72,7 +77,7 @@ class Scorer {
                        .target = map.truth.target,
                        .prediction = map.prediction});
     }
-    return quality::ScoreMaps(views, options_);
+    return views;
   }
 
   quality::MapQuality Summary(const std::vector<MapScore>& scores) const {
@@ -243,6 +248,32 @@ base::Status MeasureHonest(const Scorer& scorer, const DataStages& data,
   return {};
 }
 
+// Intervals calibrated on validation groups; do they hold on groups nobody has seen?
+base::Status MeasureCoverage(const Scorer& scorer, const DataStages& data,
+                             const TrainStages& runs, QualityResults& out) {
+  const FoldRun& run = runs.honest.front();
+  const data::Fold& fold = data.split.folds[run.fold];
+  SS_TRY(const auto validation, ReadPredictions(scorer, data, run.run, fold.validation));
+  SS_TRY(const auto test, ReadPredictions(scorer, data, run.run, fold.test));
+  quality::CalibrationOptions options;
+  options.target_unit = data.maps.target_unit;
+  options.bootstrap = scorer.options().bootstrap;
+  auto calibration =
+      quality::Calibrate(Scorer::Views(validation), Scorer::Views(test), options);
+  if (!calibration) {
+    out.coverage_note = base::Describe(calibration.error());
+    return {};
+  }
+  out.coverage_90 = calibration->coverage;
+  out.coverage_note = fmt::format(
+      "prediction +- {:.3g} x the map's mean prediction (first run), calibrated on {} "
+      "validation {}{}",
+      calibration->half_width_factor, calibration->calibration_groups,
+      scorer.options().bootstrap.n_of,
+      calibration->guaranteed ? "" : ": too few for a guarantee");
+  return {};
+}
+
 base::Status MeasureNaive(const Scorer& scorer, const DataStages& data,
                           const TrainStages& runs, QualityResults& out) {
   std::vector<MapScore> leaked;
@@ -292,6 +323,7 @@ base::Result<QualityResults> MeasureQuality(StageRunner& runner, const ReviewCon
   QualityResults out;
   SS_RETURN_IF_ERROR(MeasureHonest(scorer, data, runs, out));
   SS_RETURN_IF_ERROR(runner.CheckStop());
+  SS_RETURN_IF_ERROR(MeasureCoverage(scorer, data, runs, out));
   SS_RETURN_IF_ERROR(MeasureNaive(scorer, data, runs, out));
   out.optimism = Optimism(out.model.relative_mae, out.naive.relative_mae);
   return out;

@@ -9,6 +9,7 @@
 #include "data_stages.h"
 #include "decision_stage.h"
 #include "measurements.h"
+#include "measurements_json.h"
 #include "sections.h"
 #include "stage_runner.h"
 #include "stepslack/base/digest.h"
@@ -116,7 +117,8 @@ base::Status WriteMeasured(ArtifactWriter& writer, const ReviewConfig& config,
 }
 
 // Memo and decision are artifacts as well; the capsule and review.json list them all.
-base::Result<StageOutput> WriteDocuments(ArtifactWriter& writer, render::Report& report) {
+base::Result<StageOutput> WriteDocuments(ArtifactWriter& writer, render::Report& report,
+                                         const Json& measurements) {
   SS_TRY(const std::string memo, render::RenderMemo(report.review));
   SS_TRY(const std::string decision, render::RenderDecision(report.review));
   SS_RETURN_IF_ERROR(writer.WriteArtifact("review memo", "memo.md", memo));
@@ -125,8 +127,9 @@ base::Result<StageOutput> WriteDocuments(ArtifactWriter& writer, render::Report&
   const Json capsule = evidence::CapsuleJson(report.review);
   SS_RETURN_IF_ERROR(writer.Write("capsule.json", capsule.Dump() + "\n"));
   SS_RETURN_IF_ERROR(writer.Write("capsule.txt", evidence::CapsuleText(capsule)));
-  SS_RETURN_IF_ERROR(
-      writer.Write("review.json", evidence::ToJson(report.review).Dump() + "\n"));
+  Json review = evidence::ToJson(report.review);
+  review.Set("measurements", measurements);
+  SS_RETURN_IF_ERROR(writer.Write("review.json", review.Dump() + "\n"));
   SS_RETURN_IF_ERROR(writer.Write("report.html", render::RenderHtml(report)));
   SS_RETURN_IF_ERROR(writer.Write("report.md", render::RenderMarkdown(report)));
   SS_RETURN_IF_ERROR(writer.Write("summary.txt", render::RenderText(report, false)));
@@ -149,8 +152,7 @@ base::Result<StageOutput> ComputeReview(StageRunner& runner, const ReviewConfig&
   const SectionInputs inputs{.config = config,
                              .data = data,
                              .runs = runs,
-                             .measured = measured,
-                             .review = report.review};
+                             .measured = measured};
   report.sections = MeasuredSections(inputs);
   SS_RETURN_IF_ERROR(
       WriteMeasured(writer, config, data, runs, runner.room(), report.sections));
@@ -161,13 +163,12 @@ base::Result<StageOutput> ComputeReview(StageRunner& runner, const ReviewConfig&
                                       .launcher = launcher,
                                       .catalogue = catalogue,
                                       .artifacts = writer.artifacts()}));
-  for (render::Section& section : DecisionSections(inputs)) {
-    report.sections.push_back(std::move(section));
-  }
+  report.sections.push_back(KpiSection(config, report.review));
   runner.End(fmt::format("{}", evidence::ToString(report.review.decision)));
 
   runner.Begin("report");
-  SS_TRY(StageOutput output, WriteDocuments(writer, report));
+  SS_TRY(StageOutput output, WriteDocuments(writer, report,
+                                           MeasurementsJson(data, measured)));
   runner.End(fmt::format("{} artifacts", writer.artifacts().size()));
   return output;
 }

@@ -100,6 +100,7 @@ TrainConfig ReadTrain(ConfigTable& table) {
   train.warmup_samples = table.Int("warmup_samples", 500, 0, INT64_MAX);
   train.eval_every_samples = table.Int("eval_every_samples", 1000, 1, INT64_MAX);
   train.target_relative_mae = table.Double("target_relative_mae", 0.3, 0, 100);
+  train.augment_turns = table.Bool("augment_turns", false);
   for (const double seed : table.Doubles("seeds")) {
     train.seeds.push_back(static_cast<uint64_t>(seed));
   }

@@ -15,7 +15,6 @@ struct SectionInputs {
   const DataStages& data;
   const TrainStages& runs;
   const Measurements& measured;
-  const evidence::Review& review;
 };
 
 render::Section QualitySection(const SectionInputs& in);
@@ -31,15 +30,13 @@ render::Section TimeToAccuracySection(const SectionInputs& in);
 render::Section BeforeAfterSection(const SectionInputs& in);
 render::Section ReproducibilitySection(const SectionInputs& in);
 render::Section LatencySection(const SectionInputs& in);
-render::Section DiagnosisSection(const SectionInputs& in);
-render::Section RiskSection(const SectionInputs& in);
 render::Section TrainingLogSection(const SectionInputs& in);
-render::Section KpiSection(const SectionInputs& in);
+
+// Deployment KPIs and rollback plan; needs the finished review.
+render::Section KpiSection(const ReviewConfig& config, const evidence::Review& review);
 
 // Sections that hold measurements only; each becomes an artifact of the review.
 std::vector<render::Section> MeasuredSections(const SectionInputs& in);
-// Sections that need the finished review (diagnosis, risks, KPIs).
-std::vector<render::Section> DecisionSections(const SectionInputs& in);
 
 // "0.231 [0.214, 0.250]", or the reason why there is no value.
 std::string Short(const base::Estimate& estimate);

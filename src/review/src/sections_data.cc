@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sections.h"
 #include "stepslack/base/text.h"
@@ -12,6 +13,7 @@ using base::Human;
 using render::Cell;
 
 constexpr size_t kListedPairs = 40;
+constexpr size_t kListedSlices = 8;
 
 std::vector<Cell> QualityRow(std::string name, const quality::MapQuality& quality) {
   return {std::move(name),       quality.relative_mae,     quality.mae,
@@ -58,6 +60,30 @@ render::Table NaiveTable(const QualityResults& quality) {
                           std::string("-"), std::string("-")});
   }
   table.rows.push_back(QualityRow("honest split", quality.model));
+  return table;
+}
+
+render::Table SliceTable(const QualityResults& quality) {
+  render::Table table{.title = fmt::format("Workload slices, the {} worst of each dimension",
+                                           kListedSlices),
+                      .columns = {"dimension", "slice", "maps", "relative MAE", "MAE mV",
+                                  "hotspot recall"},
+                      .rows = {}};
+  std::map<std::string, size_t> listed;
+  for (const quality::SliceQuality& slice : quality.slices) {
+    if (++listed[slice.dimension] > kListedSlices) continue;
+    table.rows.push_back(
+        {slice.dimension,
+         slice.detail.empty() ? slice.value : slice.value + " (" + slice.detail + ")",
+         static_cast<double>(slice.quality.maps), slice.quality.relative_mae,
+         slice.quality.mae, slice.quality.hotspot_recall});
+  }
+  for (const auto& [dimension, count] : listed) {
+    if (count <= kListedSlices) continue;
+    table.rows.push_back({dimension, fmt::format("{} better ones", count - kListedSlices),
+                          std::string("not shown"), std::string("-"), std::string("-"),
+                          std::string("-")});
+  }
   return table;
 }
 
@@ -144,6 +170,11 @@ render::Section QualitySection(const SectionInputs& in) {
       Short(quality.linear.relative_mae), Short(quality.constant.relative_mae),
       Short(quality.vs_linear)));
   section.text.push_back(LeakSentence(quality));
+  section.text.push_back(
+      quality.coverage_90
+          ? fmt::format("A 90 % interval ({}) covers {} of the pixels of unseen groups.",
+                        quality.coverage_note, Percent(*quality.coverage_90))
+          : "No prediction interval: " + quality.coverage_note);
   render::BarChart chart{
       .title = "Relative MAE on test maps",
       .caption = "Lower is better. Whiskers: 95 % interval over groups.",
@@ -169,19 +200,7 @@ render::Section QualitySection(const SectionInputs& in) {
   section.tables.push_back(std::move(table));
   section.tables.push_back(NaiveTable(quality));
 
-  render::Table slices{.title = "Workload slices, worst first in each dimension",
-                       .columns = {"dimension", "slice", "maps", "relative MAE", "MAE mV",
-                                   "hotspot recall"},
-                       .rows = {}};
-  for (const quality::SliceQuality& slice : quality.slices) {
-    slices.rows.push_back({slice.dimension,
-                           slice.detail.empty() ? slice.value
-                                                : slice.value + " (" + slice.detail + ")",
-                           static_cast<double>(slice.quality.maps),
-                           slice.quality.relative_mae, slice.quality.mae,
-                           slice.quality.hotspot_recall});
-  }
-  section.tables.push_back(std::move(slices));
+  section.tables.push_back(SliceTable(quality));
   return section;
 }
 
@@ -223,11 +242,16 @@ render::Section MapsSection(const SectionInputs& in) {
 render::Section SplitAuditSection(const SectionInputs& in) {
   const data::AuditResult& audit = in.data.audit;
   render::Section section{.id = "split-audit", .title = "Split audit"};
+  std::string designs;
+  for (const data::GroupMerge& merge : in.data.merges) {
+    designs += fmt::format("{}{}", designs.empty() ? "" : "; ", fmt::join(merge.members, " = "));
+  }
   section.text.push_back(fmt::format(
       "The split {}: {} of its test rows are related to training or validation; a careless "
-      "split of the same maps has {}.",
+      "split of the same maps has {}.{}",
       audit.leak_free() ? "is free of leaks" : "LEAKS", audit.leaked_test_rows(),
-      in.data.naive_audit.leaked_test_rows()));
+      in.data.naive_audit.leaked_test_rows(),
+      designs.empty() ? "" : " Leaking designs, kept on one side: " + designs + "."));
   section.text.push_back(LeakSentence(in.measured.quality));
   for (const data::GroupMerge& merge : in.data.merges) {
     section.text.push_back(fmt::format(

@@ -15,15 +15,6 @@ std::string YesNo(const std::optional<bool>& value) {
   return *value ? "equal" : "different";
 }
 
-std::string_view StateWord(diagnose::CauseState state) {
-  switch (state) {
-    case diagnose::CauseState::kSupported: return "supported";
-    case diagnose::CauseState::kRefuted: return "refuted";
-    case diagnose::CauseState::kUndecided: return "undecided";
-  }
-  return "undecided";
-}
-
 }  // namespace
 
 render::Section ReproducibilitySection(const SectionInputs& in) {
@@ -92,66 +83,17 @@ render::Section LatencySection(const SectionInputs& in) {
   return section;
 }
 
-render::Section DiagnosisSection(const SectionInputs& in) {
-  const diagnose::Diagnosis& diagnosis = in.review.diagnosis;
-  render::Section section{.id = "diagnosis", .title = "Root-cause tree"};
-  section.text.push_back(fmt::format("First failing layer: {}. {}", diagnosis.layer,
-                                     diagnosis.reason));
-  for (const std::string& step : diagnosis.path) section.text.push_back(step);
-  for (const std::string& missing : diagnosis.missing) {
-    section.text.push_back("Missing: " + missing);
-  }
-  render::Table table{.title = "Causes walked",
-                      .columns = {"id", "layer", "cause", "state", "evidence", "missing",
-                                  "smallest reversible fix", "owner"},
-                      .rows = {}};
-  for (const diagnose::CauseFinding& cause : diagnosis.causes) {
-    table.rows.push_back({cause.id, cause.layer, cause.title,
-                          std::string(StateWord(cause.state)),
-                          fmt::format("{}", fmt::join(cause.evidence, "; ")),
-                          fmt::format("{}", fmt::join(cause.missing, ", ")), cause.fix,
-                          cause.owner});
-  }
-  section.tables.push_back(std::move(table));
-  return section;
-}
-
-render::Section RiskSection(const SectionInputs& in) {
-  render::Section section{.id = "risks", .title = "Risk bars"};
-  section.text.push_back(
-      "Measured shares; the weights 7 : 5 : 4 say how much each counts when risks are "
-      "ranked.");
-  render::BarChart chart{.title = "Risks",
-                         .caption = "Share in percent; 0 is best.",
-                         .x_label = "share %",
-                         .part_names = {"share"},
-                         .bars = {}};
-  render::Table table{.title = "Risks",
-                      .columns = {"risk", "share %", "weight", "basis"},
-                      .rows = {}};
-  for (const evidence::RiskBar& risk : in.review.risks) {
-    if (risk.share) chart.bars.push_back({.label = risk.name, .parts = {100 * *risk.share}});
-    table.rows.push_back(
-        {risk.name,
-         risk.share ? render::Cell(100 * *risk.share) : render::Cell(std::string("not run")),
-         risk.weight, risk.basis});
-  }
-  section.figures.emplace_back(std::move(chart));
-  section.tables.push_back(std::move(table));
-  return section;
-}
-
-render::Section KpiSection(const SectionInputs& in) {
+render::Section KpiSection(const ReviewConfig& config, const evidence::Review& review) {
   render::Section section{.id = "kpi", .title = "Deployment KPI dashboard and rollback plan"};
   section.text.push_back("Watched after deployment: the requirements of this review, with "
                          "the values that were accepted.");
-  if (!in.config.framing.rollback_trigger.empty()) {
-    section.text.push_back("Roll back when: " + in.config.framing.rollback_trigger + ".");
+  if (!config.framing.rollback_trigger.empty()) {
+    section.text.push_back("Roll back when: " + config.framing.rollback_trigger + ".");
   }
   render::Table kpis{.title = "KPIs",
                      .columns = {"KPI", "accepted at", "alarm", "owner"},
                      .rows = {}};
-  for (const evidence::RequirementResult& result : in.review.requirements) {
+  for (const evidence::RequirementResult& result : review.requirements) {
     const base::Requirement& requirement = result.requirement;
     kpis.rows.push_back(
         {requirement.title,
@@ -163,9 +105,9 @@ render::Section KpiSection(const SectionInputs& in) {
          requirement.owner});
   }
   render::Table steps{.title = "Rollback plan", .columns = {"step", "action"}, .rows = {}};
-  for (size_t i = 0; i < in.config.framing.rollback_steps.size(); ++i) {
+  for (size_t i = 0; i < config.framing.rollback_steps.size(); ++i) {
     steps.rows.push_back(
-        {static_cast<double>(i + 1), in.config.framing.rollback_steps[i]});
+        {static_cast<double>(i + 1), config.framing.rollback_steps[i]});
   }
   section.tables.push_back(std::move(kpis));
   section.tables.push_back(std::move(steps));
@@ -180,10 +122,6 @@ std::vector<render::Section> MeasuredSections(const SectionInputs& in) {
           AugmentationSection(in),    HyperparameterSection(in),
           ReproducibilitySection(in), LatencySection(in),
           TrainingLogSection(in),     LineageSection(in)};
-}
-
-std::vector<render::Section> DecisionSections(const SectionInputs& in) {
-  return {DiagnosisSection(in), RiskSection(in), KpiSection(in)};
 }
 
 }  // namespace stepslack::review

@@ -30,7 +30,11 @@ class PlanMaker {
     plan.targets_path = data_.targets_path;
     plan.train_indices = data::TilesOfMaps(data_.tiles, fold.train);
     plan.validation_indices = data::TilesOfMaps(data_.tiles, fold.validation);
-    plan.test_indices = data::TilesOfMaps(data_.tiles, fold.test);
+    // Validation maps are predicted as well: residuals there calibrate the intervals.
+    std::vector<int64_t> predicted = fold.test;
+    predicted.insert(predicted.end(), fold.validation.begin(), fold.validation.end());
+    plan.test_indices = data::TilesOfMaps(data_.tiles, predicted);
+    plan.augment_turns = config_.train.augment_turns;
     AddCategories(plan);
     plan.base_channels = train.base_channels;
     plan.levels = train.levels;

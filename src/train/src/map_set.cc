@@ -116,27 +116,33 @@ base::Status MapSet::CheckShapes(const record::TrainPlan& plan) const {
 }
 
 base::Status MapSet::CheckIndices(const record::TrainPlan& plan) const {
-  std::vector<const char*> role(static_cast<size_t>(count_), nullptr);
+  constexpr std::string_view kValidation = "validation";
+  constexpr std::string_view kTest = "test";
+  std::vector<std::string_view> role(static_cast<size_t>(count_));
   const auto claim = [&](const std::vector<int64_t>& list,
-                         const char* name) -> base::Status {
+                         std::string_view name) -> base::Status {
     for (int64_t index : list) {
       const bool inside = index >= 0 && index < count_;
-      if (inside && role[static_cast<size_t>(index)] == nullptr) {
-        role[static_cast<size_t>(index)] = name;
+      std::string_view& taken = role[static_cast<size_t>(inside ? index : 0)];
+      // Validation maps may be predicted as well: their residuals calibrate intervals.
+      const bool predicted_too = taken == kValidation && name == kTest;
+      if (inside && (taken.empty() || predicted_too)) {
+        taken = name;
         continue;
       }
       std::string what = std::string(name) + " index " + std::to_string(index);
-      what += inside ? std::string(" is already a ") +
-                           role[static_cast<size_t>(index)] + " index"
+      what += inside ? " is already a " + std::string(taken) + " index"
                      : " is outside 0 to " + std::to_string(count_ - 1);
       return base::Fail("TRAIN-0004", ExitCode::kInput, std::move(what),
-                        plan.inputs_path, "every sample has one role at most");
+                        plan.inputs_path,
+                        "every sample has one role; only validation ones may be "
+                        "predicted as well");
     }
     return {};
   };
   SS_RETURN_IF_ERROR(claim(plan.train_indices, "train"));
-  SS_RETURN_IF_ERROR(claim(plan.validation_indices, "validation"));
-  return claim(plan.test_indices, "test");
+  SS_RETURN_IF_ERROR(claim(plan.validation_indices, kValidation));
+  return claim(plan.test_indices, kTest);
 }
 
 base::Status MapSet::CheckValues(const record::TrainPlan& plan, int64_t index) {

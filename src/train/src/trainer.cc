@@ -49,6 +49,15 @@ std::string SampleDigest(std::span<const int64_t> indices) {
 
 }  // namespace
 
+void Trainer::FillTimes(const StepClock& clock, record::StepRecord& record) {
+  record.start_ns = clock.start_ns;
+  record.data_ns = clock.data_ns - clock.begin_ns;
+  record.forward_ns = clock.forward_ns - clock.data_ns;
+  record.backward_ns = clock.backward_ns - clock.forward_ns;
+  record.comm_wait_ns = clock.comm_ns - clock.backward_ns;
+  record.optimizer_ns = clock.optimizer_ns - clock.comm_ns;
+}
+
 base::Result<std::unique_ptr<Trainer>> Trainer::Create(
     const std::string& run_folder, const record::TrainPlan& plan,
     comm::Communicator& communicator) {
@@ -183,12 +192,7 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   record.epoch = batch.epoch;
   record.samples_total = cursor_.samples;
   record.rank_samples = static_cast<int64_t>(share.size());
-  record.start_ns = clock.start_ns;
-  record.data_ns = clock.data_ns - clock.begin_ns;
-  record.forward_ns = clock.forward_ns - clock.data_ns;
-  record.backward_ns = clock.backward_ns - clock.forward_ns;
-  record.comm_wait_ns = clock.comm_ns - clock.backward_ns;
-  record.optimizer_ns = clock.optimizer_ns - clock.comm_ns;
+  FillTimes(clock, record);
   record.comm_bytes = reducer_.bytes_per_step();
   record.minor_faults += MinorFaults();
   record.cpu_seconds += ProcessCpuSeconds();
@@ -202,7 +206,8 @@ void Trainer::FillBatch(int64_t epoch, std::span<const int64_t> share) {
   const size_t planes = static_cast<size_t>(maps_.planes()) * pixels;
   batch_inputs_.resize(std::max(batch_inputs_.size(), share.size() * planes));
   batch_targets_.resize(std::max(batch_targets_.size(), share.size() * pixels));
-  const int transforms = DihedralCount(maps_.height(), maps_.width());
+  const int transforms =
+      plan_.augment_turns ? DihedralCount(maps_.height(), maps_.width()) : kFlipCount;
   for (size_t i = 0; i < share.size(); ++i) {
     const int transform =
         plan_.augment ? sampler_.Transform(epoch, share[i], transforms) : 0;

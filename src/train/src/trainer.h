@@ -48,6 +48,7 @@ class Trainer {
     int64_t data_ns = 0, forward_ns = 0, backward_ns = 0, comm_ns = 0, optimizer_ns = 0;
   };
 
+  static void FillTimes(const StepClock& clock, record::StepRecord& record);
   base::Status StartOrResume();
   base::Status Restore();
   base::Status TrainStep(const GlobalBatch& batch);

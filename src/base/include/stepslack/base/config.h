@@ -51,6 +51,7 @@ class ConfigTable {
     Error error;
   };
   void Complain(int line, std::string id, std::string what, std::string help);
+  void Missing(std::string_view key, std::string_view example);
   int LineOf(std::string_view key) const;
   const Json* Find(std::string_view key);
   void CollectProblems(std::vector<Problem>& out);

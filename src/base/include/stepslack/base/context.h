@@ -29,9 +29,10 @@ class Progress {
   void EndStage(std::string_view summary);
   // A line that must be seen whatever the mode (warnings).
   void Say(std::string_view line);
+  // Removes a half-drawn line, so that what others print starts at the left edge.
+  void ClearLine();
 
  private:
-  void ClearLine();
   Mode mode_;
   std::string stage_;
   int64_t stage_start_ns_ = 0;

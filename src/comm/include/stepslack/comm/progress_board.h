@@ -26,8 +26,8 @@ class ProgressBoard {
   void Failed();  // this rank stops because of an error of its own
 
   // What the other ranks look like from here, as one clause for an error message: ranks
-  // whose process has ended first, else ranks that have not entered `seq`. Waits up to
-  // `patience_ms` for a process that is just ending.
+  // whose process has ended first, else ranks that are stopped or have not entered
+  // `seq`. Waits up to `patience_ms` for a process that is just ending.
   std::string Suspects(int64_t seq, int patience_ms) const;
   // Ranks that never signed in, "" when all did.
   std::string Missing() const;
@@ -36,6 +36,7 @@ class ProgressBoard {
   struct Slot;
   ProgressBoard(Slot* slots, int rank, int world_size);
   std::string Ended() const;
+  std::string Late(int64_t seq) const;
   Slot* slots_;  // mapped, world_size entries
   int rank_;
   int world_size_;

@@ -59,7 +59,7 @@ struct IngestResult {
 };
 
 // `path` is a folder, or one .npz file. Fatal only when nothing is usable: DATA-0001
-// not a folder, DATA-0002 no known layout, DATA-0003 no map could be read, and what the
+// not a folder, DATA-0002 no known layout, DATA-0004 no map could be read, and what the
 // two array files themselves get wrong (DATA-003x, REC-000x).
 base::Result<IngestResult> IngestFolder(const std::string& path,
                                         const IngestOptions& options = {});

@@ -21,7 +21,7 @@ struct StateFile {
   std::map<std::string, StateArray> arrays;
 };
 
-// A zip archive that holds the tuple (text, {name: float32 tensor}), with check sums.
+// A zip archive that holds the tuple (text, {name: float32 tensor}, SHA-256 of both).
 base::Result<std::string> EncodeState(const StateFile& state);
 // MODEL-0004: damaged, or of another structure.
 base::Result<StateFile> DecodeState(std::string_view bytes, std::string_view name);

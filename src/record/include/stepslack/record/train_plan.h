@@ -18,10 +18,14 @@ struct TrainPlan {
   std::string targets_path;
   std::vector<int64_t> train_indices;
   std::vector<int64_t> validation_indices;  // watched while training
-  std::vector<int64_t> test_indices;        // predicted once, at the end
+  std::vector<int64_t> test_indices;        // predicted once, at the end; may name
+                                            // validation ones, never train ones
   std::vector<int> categorical_channels;    // one-hot encoded with these...
   std::vector<int> category_counts;         // ...numbers of classes
-  bool augment = true;                      // the 8 flips and quarter turns
+  bool augment = true;         // flips of both axes: 4 versions of a map
+  // Quarter turns as well: 8 versions. Sound only where both directions of the grid
+  // conduct alike; standard-cell rails do not.
+  bool augment_turns = false;
 
   // Model.
   std::string model = "unet";

@@ -1,5 +1,5 @@
-// A figure as an SVG file of its own: with title, colours for light and dark schemes, and
-// notes on what was merged.
+// A figure as an SVG file of its own: with title, colours for light and dark schemes,
+// and notes on what was merged.
 #pragma once
 
 #include <string>

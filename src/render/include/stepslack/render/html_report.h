@@ -11,8 +11,9 @@ namespace stepslack::render {
 
 inline constexpr size_t kMostHtmlBytes = 2'000'000;
 
-// At most kMostHtmlBytes: when the report is larger, tables and lists are cut, maps become
-// coarser and, at last, figures and sections are left out; the page says so and how much.
+// At most kMostHtmlBytes: when the report is larger, tables and lists are cut, maps
+// become coarser and, at last, figures and sections are left out; the page says so and
+// how much.
 std::string RenderHtml(const Report& report);
 
 }  // namespace stepslack::render

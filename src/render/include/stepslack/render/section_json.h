@@ -1,5 +1,5 @@
-// The JSON twin of a section: the same numbers as the other renderings, in full. NaN and
-// infinity become null.
+// The JSON twin of a section: the same numbers as the other renderings, in full. NaN
+// and infinity become null.
 #pragma once
 
 #include "stepslack/base/json.h"

@@ -7,7 +7,8 @@
 
 namespace stepslack::render {
 
-// At most 60 lines of 100 columns; what is cut is counted. Colour repeats what words say.
+// At most 60 lines of 100 columns; what is cut is counted. Colour repeats what words
+// say.
 std::string RenderText(const Report& report, bool colour);
 
 }  // namespace stepslack::render

@@ -41,6 +41,7 @@ struct TrainConfig {
   int64_t warmup_samples = 500;
   int64_t eval_every_samples = 1000;
   double target_relative_mae = 0.3;
+  bool augment_turns = false;  // quarter turns too: only for isotropic grids
   std::vector<uint64_t> seeds;
 };
 

@@ -1,0 +1,55 @@
+#include "stepslack/model/state_file.h"
+
+#include <gtest/gtest.h>
+
+namespace stepslack::model {
+namespace {
+
+StateFile Example() {
+  StateFile state;
+  state.text = R"({"step": 9007199254740993})";
+  state.arrays["b"] = {{2, 3}, {1, 2, 3, 4, 5, 6}};
+  state.arrays["a"] = {{1}, {-0.5F}};
+  state.arrays["none"] = {{0}, {}};
+  return state;
+}
+
+TEST(StateFile, ComesBackUnchanged) {
+  const auto bytes = EncodeState(Example());
+  ASSERT_TRUE(bytes.has_value()) << Describe(bytes.error());
+  EXPECT_EQ(bytes->substr(0, 2), "PK");  // a zip archive, as torch.save writes
+  const auto state = DecodeState(*bytes, "test");
+  ASSERT_TRUE(state.has_value()) << Describe(state.error());
+  EXPECT_EQ(state->text, Example().text);
+  ASSERT_EQ(state->arrays.size(), 3U);
+  EXPECT_EQ(state->arrays.at("b").shape, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(state->arrays.at("b").values, Example().arrays.at("b").values);
+  EXPECT_EQ(state->arrays.at("a").values, (std::vector<float>{-0.5F}));
+}
+
+TEST(StateFile, EveryCutIsRefused) {
+  const std::string bytes = EncodeState(Example()).value();
+  for (size_t size :
+       {size_t{0}, size_t{1}, size_t{30}, bytes.size() / 2, bytes.size() - 1}) {
+    const auto state = DecodeState(std::string_view(bytes).substr(0, size), "cut.pt");
+    ASSERT_FALSE(state.has_value()) << size;
+    EXPECT_EQ(state.error().id, "MODEL-0004");
+    EXPECT_EQ(state.error().where, "cut.pt");
+  }
+}
+
+TEST(StateFile, AFlippedBitInTheDataIsRefused) {
+  StateFile state;
+  state.arrays["a"].shape = {1000};
+  state.arrays["a"].values.assign(1000, 1.5F);
+  std::string bytes = EncodeState(state).value();
+  const std::string pattern(
+      reinterpret_cast<const char*>(state.arrays["a"].values.data()), 64);
+  const size_t at = bytes.find(pattern);
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 10] = static_cast<char>(bytes[at + 10] ^ 1);
+  EXPECT_FALSE(DecodeState(bytes, "flipped.pt").has_value());
+}
+
+}  // namespace
+}  // namespace stepslack::model
