@@ -1,10 +1,10 @@
 #include "stepslack/base/config.h"
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <sstream>
-#include <toml++/toml.h>
 
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
@@ -21,7 +21,8 @@ struct ConfigBuilder {
     table.path_ = path;
     table.line_ = line;
     for (const auto& [key, node] : from) {
-      Add(table, std::string(key.str()), node, static_cast<int>(key.source().begin.line));
+      Add(table, std::string(key.str()), node,
+          static_cast<int>(key.source().begin.line));
     }
     return table;
   }
@@ -59,7 +60,8 @@ struct ConfigBuilder {
   }
 };
 
-Result<ConfigTable> ConfigTable::Parse(std::string_view text, std::string_view file_name) {
+Result<ConfigTable> ConfigTable::Parse(std::string_view text,
+                                       std::string_view file_name) {
   try {
     const toml::table parsed = toml::parse(text, file_name);
     return ConfigBuilder{.file = std::string(file_name)}.Build(parsed, "", 1);
@@ -89,9 +91,11 @@ std::string ConfigTable::Where(std::string_view key) const {
   return fmt::format("{}:{}", file_, LineOf(key));
 }
 
-void ConfigTable::Complain(int line, std::string id, std::string what, std::string help) {
-  problems_.push_back({line, Error{std::move(id), ExitCode::kUsage, std::move(what),
-                                   fmt::format("{}:{}", file_, line), std::move(help)}});
+void ConfigTable::Complain(int line, std::string id, std::string what,
+                           std::string help) {
+  problems_.push_back(
+      {line, Error{std::move(id), ExitCode::kUsage, std::move(what),
+                   fmt::format("{}:{}", file_, line), std::move(help)}});
 }
 
 void ConfigTable::Reject(std::string_view key, std::string what, std::string help) {
@@ -110,7 +114,8 @@ const Json* ConfigTable::Find(std::string_view key) {
   return found != values_.end() ? &found->second : nullptr;
 }
 
-std::string ConfigTable::String(std::string_view key, std::optional<std::string> fallback) {
+std::string ConfigTable::String(std::string_view key,
+                                std::optional<std::string> fallback) {
   const Json* value = Find(key);
   if (value == nullptr) {
     if (!fallback) Missing(key, "\"...\"");
@@ -122,8 +127,8 @@ std::string ConfigTable::String(std::string_view key, std::optional<std::string>
   return value->AsString();
 }
 
-double ConfigTable::Double(std::string_view key, std::optional<double> fallback, double low,
-                           double high) {
+double ConfigTable::Double(std::string_view key, std::optional<double> fallback,
+                           double low, double high) {
   const Json* value = Find(key);
   if (value == nullptr) {
     if (!fallback) Missing(key, "NUMBER");
@@ -139,8 +144,8 @@ double ConfigTable::Double(std::string_view key, std::optional<double> fallback,
   return number;
 }
 
-int64_t ConfigTable::Int(std::string_view key, std::optional<int64_t> fallback, int64_t low,
-                         int64_t high) {
+int64_t ConfigTable::Int(std::string_view key, std::optional<int64_t> fallback,
+                         int64_t low, int64_t high) {
   const Json* value = Find(key);
   if (value == nullptr) {
     if (!fallback) Missing(key, "NUMBER");
@@ -148,7 +153,8 @@ int64_t ConfigTable::Int(std::string_view key, std::optional<int64_t> fallback, 
   }
   const int64_t number = value->AsInt();
   if (!value->is_int() || number < low || number > high) {
-    Reject(key, fmt::format("`{}` must be a whole number from {} to {}", key, low, high),
+    Reject(key,
+           fmt::format("`{}` must be a whole number from {} to {}", key, low, high),
            "correct the value");
     return low;
   }
@@ -177,7 +183,8 @@ std::vector<std::string> ConfigTable::Strings(std::string_view key) {
     texts.push_back(item.AsString());
   }
   if (!good) {
-    Reject(key, fmt::format("`{}` must be a list of texts", key), "write [\"a\", \"b\"]");
+    Reject(key, fmt::format("`{}` must be a list of texts", key),
+           "write [\"a\", \"b\"]");
   }
   return texts;
 }
@@ -200,7 +207,8 @@ std::vector<double> ConfigTable::Doubles(std::string_view key) {
 ConfigTable& ConfigTable::Table(std::string_view key) {
   read_.emplace(key);
   if (const auto found = values_.find(key); found != values_.end()) {
-    Reject(key, fmt::format("`{}` must be a table", key), fmt::format("write [{}]", key));
+    Reject(key, fmt::format("`{}` must be a table", key),
+           fmt::format("write [{}]", key));
   }
   std::vector<ConfigTable>& tables = tables_[std::string(key)];
   if (tables.empty()) {
@@ -239,8 +247,9 @@ void ConfigTable::CollectProblems(std::vector<Problem>& out) {
     if (read_.contains(key)) continue;
     const std::string near = DidYouMean(key, known);
     const std::string place = path_.empty() ? "at top level" : "in [" + path_ + "]";
-    const std::string help = near.empty() ? fmt::format("known keys: {}", fmt::join(known, ", "))
-                                          : fmt::format("did you mean `{}`?", near);
+    const std::string help = near.empty()
+                                 ? fmt::format("known keys: {}", fmt::join(known, ", "))
+                                 : fmt::format("did you mean `{}`?", near);
     Complain(line, "CONF-0002", fmt::format("unknown key `{}` {}", key, place), help);
   }
   out.insert(out.end(), problems_.begin(), problems_.end());

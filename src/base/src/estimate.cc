@@ -22,8 +22,14 @@ std::optional<double> OptionalDouble(const Json& json) {
 
 Estimate Exact(double value, std::string unit, int64_t n, std::string n_of,
                std::string method) {
-  return {.value = value, .low = value, .high = value, .unit = std::move(unit),
-          .confidence = 1.0, .n = n, .n_of = std::move(n_of), .method = std::move(method)};
+  return {.value = value,
+          .low = value,
+          .high = value,
+          .unit = std::move(unit),
+          .confidence = 1.0,
+          .n = n,
+          .n_of = std::move(n_of),
+          .method = std::move(method)};
 }
 
 std::string Describe(const Estimate& estimate) {
@@ -66,16 +72,22 @@ Estimate EstimateFromJson(const Json& json) {
 
 std::string_view ToString(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kMet: return "met";
-    case Verdict::kViolated: return "violated";
-    case Verdict::kInconclusive: return "inconclusive";
-    case Verdict::kError: return "error";
-    case Verdict::kNotRun: return "not_run";
+    case Verdict::kMet:
+      return "met";
+    case Verdict::kViolated:
+      return "violated";
+    case Verdict::kInconclusive:
+      return "inconclusive";
+    case Verdict::kError:
+      return "error";
+    case Verdict::kNotRun:
+      return "not_run";
   }
   return "error";
 }
 
-Slack Evaluate(const Requirement& requirement, const std::optional<Estimate>& estimate) {
+Slack Evaluate(const Requirement& requirement,
+               const std::optional<Estimate>& estimate) {
   Slack slack;
   if (!estimate) return slack;
   if (!estimate->value || !std::isfinite(*estimate->value)) {

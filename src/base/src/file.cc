@@ -44,7 +44,8 @@ bool WriteAndSync(int descriptor, std::string_view content, std::string& reason)
   return synced;
 }
 
-// Makes the rename itself durable. A file system that cannot sync a folder is not an error.
+// Makes the rename itself durable. A file system that cannot sync a folder is not an
+// error.
 void SyncFolder(const std::string& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;

@@ -53,7 +53,8 @@ Json HostFacts() {
   const std::string flags = " " + ProcField("/proc/cpuinfo", "flags") + " ";
   Json::Array features;
   for (const char* name : {"avx2", "fma", "avx512f", "avx512_bf16", "amx_bf16"}) {
-    if (flags.find(fmt::format(" {} ", name)) != std::string::npos) features.push_back(name);
+    if (flags.find(fmt::format(" {} ", name)) != std::string::npos)
+      features.push_back(name);
   }
   Json json;
   json.Set("cpu_model", ProcField("/proc/cpuinfo", "model name"));

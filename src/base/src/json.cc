@@ -19,11 +19,21 @@ void AppendEscaped(std::string_view text, std::string& out) {
   out += '"';
   for (const char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20) {
           constexpr char kHex[] = "0123456789abcdef";
@@ -103,8 +113,10 @@ void Write(const Json& json, int indent, int depth, std::string& out) {
 
 Json Convert(const nlohmann::json& from) {
   switch (from.type()) {
-    case nlohmann::json::value_t::boolean: return from.get<bool>();
-    case nlohmann::json::value_t::number_integer: return from.get<int64_t>();
+    case nlohmann::json::value_t::boolean:
+      return from.get<bool>();
+    case nlohmann::json::value_t::number_integer:
+      return from.get<int64_t>();
     case nlohmann::json::value_t::number_unsigned: {
       const auto value = from.get<uint64_t>();
       if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
@@ -112,8 +124,10 @@ Json Convert(const nlohmann::json& from) {
       }
       return static_cast<int64_t>(value);
     }
-    case nlohmann::json::value_t::number_float: return from.get<double>();
-    case nlohmann::json::value_t::string: return from.get<std::string>();
+    case nlohmann::json::value_t::number_float:
+      return from.get<double>();
+    case nlohmann::json::value_t::string:
+      return from.get<std::string>();
     case nlohmann::json::value_t::array: {
       Json::Array items;
       items.reserve(from.size());
@@ -122,10 +136,12 @@ Json Convert(const nlohmann::json& from) {
     }
     case nlohmann::json::value_t::object: {
       Json::Object members;
-      for (const auto& [key, value] : from.items()) members.emplace(key, Convert(value));
+      for (const auto& [key, value] : from.items())
+        members.emplace(key, Convert(value));
       return members;
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -196,7 +212,8 @@ std::string Json::Dump(int indent) const {
 }
 
 Result<Json> ParseJson(std::string_view text, std::string_view name) {
-  // The library recurses when it destroys deep values, so depth is bounded while parsing.
+  // The library recurses when it destroys deep values, so depth is bounded while
+  // parsing.
   bool too_deep = false;
   const auto watch = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
     too_deep = too_deep || depth > kMaxDepth;

@@ -14,10 +14,11 @@
 namespace stepslack::base {
 namespace {
 
-// Runs in the child between fork and exec, where only async-signal-safe calls are allowed.
-// Reports errno through the pipe and exits when anything fails.
-[[noreturn]] void RunChild(const ProcessSpec& spec, char* const* argv, char* const* envp,
-                           int log_descriptor, int error_pipe, pid_t parent) {
+// Runs in the child between fork and exec, where only async-signal-safe calls are
+// allowed. Reports errno through the pipe and exits when anything fails.
+[[noreturn]] void RunChild(const ProcessSpec& spec, char* const* argv,
+                           char* const* envp, int log_descriptor, int error_pipe,
+                           pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the parent died before prctl took effect
@@ -38,7 +39,8 @@ namespace {
   _exit(127);
 }
 
-std::vector<std::string> MergedEnvironment(const std::map<std::string, std::string>& extra) {
+std::vector<std::string> MergedEnvironment(
+    const std::map<std::string, std::string>& extra) {
   std::vector<std::string> merged;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
@@ -120,8 +122,9 @@ std::optional<ProcessEnd> Process::Poll() {
   if (end_ || pid_ < 0) return end_;
   int status = 0;
   if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
-  end_ = WIFSIGNALED(status) ? ProcessEnd{.exit_code = 0, .signal = WTERMSIG(status)}
-                             : ProcessEnd{.exit_code = WEXITSTATUS(status), .signal = 0};
+  end_ = WIFSIGNALED(status)
+             ? ProcessEnd{.exit_code = 0, .signal = WTERMSIG(status)}
+             : ProcessEnd{.exit_code = WEXITSTATUS(status), .signal = 0};
   return end_;
 }
 

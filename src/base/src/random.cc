@@ -34,7 +34,9 @@ uint64_t Random::Next() {
 
 double Random::Uniform() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
-double Random::Uniform(double low, double high) { return low + (high - low) * Uniform(); }
+double Random::Uniform(double low, double high) {
+  return low + (high - low) * Uniform();
+}
 
 uint64_t Random::Below(uint64_t bound) {
   const uint64_t threshold = (0 - bound) % bound;  // 2^64 mod bound: rejected part

@@ -14,8 +14,10 @@ std::string Describe(const Error& error) {
 }
 
 void CheckFailed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "bug[BASE-0099]: %s:%d: check failed: %s\n", file, line, condition);
-  std::fprintf(stderr, "help: this is an error in stepslack itself; please report it\n");
+  std::fprintf(stderr, "bug[BASE-0099]: %s:%d: check failed: %s\n", file, line,
+               condition);
+  std::fprintf(stderr,
+               "help: this is an error in stepslack itself; please report it\n");
   std::_Exit(static_cast<int>(ExitCode::kInternal));
 }
 

@@ -6,13 +6,24 @@ namespace stepslack::base {
 namespace {
 
 Requirement AtMost(double bound) {
-  return {.id = "mae", .title = "MAE", .metric = "mae", .direction = Direction::kAtMost,
-          .bound = bound, .unit = "mV", .owner = "lead"};
+  return {.id = "mae",
+          .title = "MAE",
+          .metric = "mae",
+          .direction = Direction::kAtMost,
+          .bound = bound,
+          .unit = "mV",
+          .owner = "lead"};
 }
 
 Estimate Interval(double value, double low, double high) {
-  return {.value = value, .low = low, .high = high, .unit = "mV", .confidence = 0.95,
-          .n = 4, .n_of = "families", .method = "hand"};
+  return {.value = value,
+          .low = low,
+          .high = high,
+          .unit = "mV",
+          .confidence = 0.95,
+          .n = 4,
+          .n_of = "families",
+          .method = "hand"};
 }
 
 TEST(SlackTest, IntervalWhollyBelowAnUpperBoundIsMet) {
@@ -39,7 +50,8 @@ TEST(SlackTest, LowerBoundMirrorsTheSigns) {
   Requirement requirement = AtMost(0.9);
   requirement.direction = Direction::kAtLeast;
   EXPECT_EQ(Evaluate(requirement, Interval(0.95, 0.92, 0.98)).verdict, Verdict::kMet);
-  EXPECT_EQ(Evaluate(requirement, Interval(0.8, 0.7, 0.85)).verdict, Verdict::kViolated);
+  EXPECT_EQ(Evaluate(requirement, Interval(0.8, 0.7, 0.85)).verdict,
+            Verdict::kViolated);
 }
 
 TEST(SlackTest, AbsentEstimateIsNotRunAndAbsentValueIsAnError) {

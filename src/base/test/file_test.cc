@@ -46,7 +46,8 @@ RC_GTEST_PROP(GzipTest, GunzipInvertsGzip, (const std::string& bytes)) {
 
 TEST(GzipTest, TruncatedDataIsAnErrorNotAShortResult) {
   const std::string packed = Gzip(std::string(100000, 'a') + "b");
-  const auto out = Gunzip(std::string_view(packed).substr(0, packed.size() - 9), "t.gz");
+  const auto out =
+      Gunzip(std::string_view(packed).substr(0, packed.size() - 9), "t.gz");
   ASSERT_FALSE(out.has_value());
   EXPECT_EQ(out.error().id, "BASE-0003");
 }

@@ -26,7 +26,8 @@ base::Result<const VerbInfo*> FindVerb(std::string_view name) {
     names.emplace_back(verb.name);
   }
   return Fail("CLI-0001", ExitCode::kUsage, "unknown verb `" + std::string(name) + "`",
-              "command line", Suggest(name, names, "`stepslack --help` lists the verbs"));
+              "command line",
+              Suggest(name, names, "`stepslack --help` lists the verbs"));
 }
 
 struct Binding {
@@ -67,7 +68,8 @@ base::Status CheckChoices(const VerbInfo& verb, const Arguments& arguments) {
     const OptionInfo* option = FindOption(verb, name);
     SS_CHECK(option != nullptr);
     if (option->choices.empty()) continue;
-    const std::vector<std::string> choices(option->choices.begin(), option->choices.end());
+    const std::vector<std::string> choices(option->choices.begin(),
+                                           option->choices.end());
     if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
       return Fail("CLI-0003", ExitCode::kUsage,
                   fmt::format("{} can not be `{}`", name, value), "command line",
@@ -113,7 +115,8 @@ base::Result<Arguments> ParseArguments(int argc, const char* const* argv) {
   CLI::App app;
   app.set_help_flag("-h,--help");
   Binding binding;
-  for (const OptionInfo& option : arguments.verb->options) Declare(app, option, binding);
+  for (const OptionInfo& option : arguments.verb->options)
+    Declare(app, option, binding);
   for (const OptionInfo& option : CommonOptions()) Declare(app, option, binding);
   try {
     app.parse(argc - 1, argv + 1);
@@ -123,8 +126,8 @@ base::Result<Arguments> ParseArguments(int argc, const char* const* argv) {
   } catch (const CLI::ExtrasError&) {
     std::string extra;
     for (int i = 2; i < argc && extra.empty(); ++i) {
-      const std::string word(std::string_view(argv[i]).substr(
-          0, std::string_view(argv[i]).find('=')));
+      const std::string word(
+          std::string_view(argv[i]).substr(0, std::string_view(argv[i]).find('=')));
       if (word.starts_with("-") && FindOption(*arguments.verb, word) == nullptr &&
           word != "-o") {
         extra = word;
@@ -137,10 +140,10 @@ base::Result<Arguments> ParseArguments(int argc, const char* const* argv) {
                         fmt::format("`stepslack {} --help` lists the options",
                                     arguments.verb->name)));
   } catch (const CLI::ParseError& error) {
-    return Fail("CLI-0005", ExitCode::kUsage, error.what(),
-                fmt::format("stepslack {}", arguments.verb->name),
-                fmt::format("`stepslack {} --help` shows the usage",
-                            arguments.verb->name));
+    return Fail(
+        "CLI-0005", ExitCode::kUsage, error.what(),
+        fmt::format("stepslack {}", arguments.verb->name),
+        fmt::format("`stepslack {} --help` shows the usage", arguments.verb->name));
   }
   for (const auto& [name, text] : binding.texts) {
     const std::string key = name == "--output" ? "--output" : name;

@@ -21,8 +21,8 @@ struct Arguments {
   std::string Value(std::string_view name) const;
 };
 
-// CLI-0001 unknown verb, CLI-0002 unknown or misused option, CLI-0003 value not allowed;
-// all exit 2, with a suggestion where one is near.
+// CLI-0001 unknown verb, CLI-0002 unknown or misused option, CLI-0003 value not
+// allowed; all exit 2, with a suggestion where one is near.
 base::Result<Arguments> ParseArguments(int argc, const char* const* argv);
 
 }  // namespace stepslack::cli

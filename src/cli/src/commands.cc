@@ -58,8 +58,7 @@ base::Result<CommandResult> Review(const Arguments& arguments,
 
 base::Result<CommandResult> Verify(const Arguments& arguments) {
   const std::string path = arguments.Value("FILE");
-  SS_TRY(const auto verified,
-         evidence::VerifyCapsule(path, base::ParentFolder(path)));
+  SS_TRY(const auto verified, evidence::VerifyCapsule(path, base::ParentFolder(path)));
   return CommandResult{.output = fmt::format("intact: {} artifacts match {}\n",
                                              verified.artifacts.size(), path),
                        .exit_code = ExitCode::kOk};

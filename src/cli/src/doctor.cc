@@ -68,9 +68,10 @@ DoctorReport Examine(const std::string& worker, const std::string& causes) {
   report.checks.push_back(CheckBlas(report.host["blas"].AsString()));
   const int64_t cores = report.host["usable_cores"].AsInt();
   report.checks.push_back(
-      cores >= 2 ? DoctorCheck{"cores", "OK", fmt::format("{} usable", cores), ""}
-                 : DoctorCheck{"cores", "WARN", fmt::format("{} usable", cores),
-                               "two ranks share one core: scaling can not be measured"});
+      cores >= 2
+          ? DoctorCheck{"cores", "OK", fmt::format("{} usable", cores), ""}
+          : DoctorCheck{"cores", "WARN", fmt::format("{} usable", cores),
+                        "two ranks share one core: scaling can not be measured"});
   report.checks.push_back(CheckSpace(".", 2 * kGiB));
   report.checks.push_back(CheckSpace("/dev/shm", kGiB / 16));
   report.checks.push_back(

@@ -12,7 +12,7 @@ struct DoctorCheck {
   std::string name;
   std::string state;  // "OK", "WARN", "FAIL"
   std::string found;
-  std::string help;   // empty when OK
+  std::string help;  // empty when OK
 };
 
 struct DoctorReport {

@@ -71,8 +71,10 @@ int main(int argc, char** argv) {
   CatchStopSignals();
   const auto arguments = cli::ParseArguments(argc, argv);
   if (!arguments) return Complain(arguments.error());
-  if (arguments->version) return Deliver("stepslack " STEPSLACK_VERSION "\n", "-", ExitCode::kOk);
-  if (arguments->reference) return Deliver(cli::ReferenceMarkdown(), "-", ExitCode::kOk);
+  if (arguments->version)
+    return Deliver("stepslack " STEPSLACK_VERSION "\n", "-", ExitCode::kOk);
+  if (arguments->reference)
+    return Deliver(cli::ReferenceMarkdown(), "-", ExitCode::kOk);
   if (arguments->help) {
     const auto* verb = arguments->verb;
     return Deliver(verb != nullptr ? cli::VerbHelp(*verb) : cli::OverviewHelp(), "-",

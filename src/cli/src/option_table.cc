@@ -30,7 +30,10 @@ std::string OptionLine(const OptionInfo& option) {
 
 std::span<const OptionInfo> CommonOptions() {
   static const std::array<OptionInfo, 5> options{{
-      {"--format", "FORMAT", "text", "form of the result on stdout",
+      {"--format",
+       "FORMAT",
+       "text",
+       "form of the result on stdout",
        {"text", "json", "markdown", "html"}},
       {"--output", "FILE", "-", "write the result here instead of stdout", {}},
       {"--color", "WHEN", "auto", "colour in text output", {"auto", "always", "never"}},
@@ -42,25 +45,41 @@ std::span<const OptionInfo> CommonOptions() {
 
 std::span<const VerbInfo> Verbs() {
   static const std::array<VerbInfo, 5> verbs{{
-      {"review", "decide",
+      {"review",
+       "decide",
        "run the whole review: data, training, measurement, diagnosis, decision",
        {"stepslack review examples/irdrop/review.toml --room room",
         "stepslack review review.toml --data maps/ --format json"},
        {{"FILE", "", "", "review.toml: decision, requirements, data, training", {}},
         {"--room", "DIR", "room", "where results and the cache are kept", {}},
-        {"--data", "DIR", "", "read maps from this folder instead of the configured one",
+        {"--data",
+         "DIR",
+         "",
+         "read maps from this folder instead of the configured one",
          {}},
-        {"--ranks", "N", "", "training processes instead of the configured number", {}}}},
-      {"verify", "decide", "check a capsule: every artifact's digest against its file",
+        {"--ranks",
+         "N",
+         "",
+         "training processes instead of the configured number",
+         {}}}},
+      {"verify",
+       "decide",
+       "check a capsule: every artifact's digest against its file",
        {"stepslack verify room/capsule.json"},
        {{"FILE", "", "", "capsule.json inside its room", {}}}},
-      {"log", "keep", "list what a room has computed, oldest first",
+      {"log",
+       "keep",
+       "list what a room has computed, oldest first",
        {"stepslack log --room room"},
        {{"--room", "DIR", "room", "the room to list", {}}}},
-      {"doctor", "keep", "check this machine for what slows or breaks training",
+      {"doctor",
+       "keep",
+       "check this machine for what slows or breaks training",
        {"stepslack doctor", "stepslack doctor --format json"},
        {}},
-      {"completion", "keep", "print the completion script for bash",
+      {"completion",
+       "keep",
+       "print the completion script for bash",
        {"stepslack completion > /etc/bash_completion.d/stepslack"},
        {}},
   }};
@@ -131,7 +150,8 @@ std::string BashCompletion() {
 std::string ReferenceMarkdown() {
   std::string text =
       "# Command line\n\n"
-      "Made from the program's option table by `scripts/update_docs`. stdout carries the "
+      "Made from the program's option table by `scripts/update_docs`. stdout carries "
+      "the "
       "result only;\nprogress and messages go to stderr.\n";
   for (const VerbInfo& verb : Verbs()) {
     text += fmt::format("\n## stepslack {}\n\n```\n{}```\n", verb.name, VerbHelp(verb));

@@ -20,18 +20,19 @@ struct OptionInfo {
 
 struct VerbInfo {
   std::string_view name;
-  std::string_view group;     // task in help: "decide", "keep", ...
+  std::string_view group;  // task in help: "decide", "keep", ...
   std::string_view summary;
   std::vector<std::string_view> examples;
   std::vector<OptionInfo> options;
 };
 
 std::span<const VerbInfo> Verbs();
-std::span<const OptionInfo> CommonOptions();  // --format, -o, --color, --threads, --quiet
+std::span<const OptionInfo>
+CommonOptions();  // --format, -o, --color, --threads, --quiet
 
-std::string OverviewHelp();                   // bare command, -h
-std::string VerbHelp(const VerbInfo& verb);   // examples first, exit codes last
+std::string OverviewHelp();                  // bare command, -h
+std::string VerbHelp(const VerbInfo& verb);  // examples first, exit codes last
 std::string BashCompletion();
-std::string ReferenceMarkdown();              // docs/cli.md
+std::string ReferenceMarkdown();  // docs/cli.md
 
 }  // namespace stepslack::cli

@@ -127,7 +127,8 @@ base::Json ToJson(const Lineage& lineage) {
     one.Set("name", stage.name).Set("parameters", stage.parameters);
     base::Json inputs(base::Json::Object{});
     for (const auto& [name, digest] : stage.inputs) inputs.Set(name, digest);
-    one.Set("inputs", std::move(inputs)).Set("output", stage.output);
+    one.Set("inputs", std::move(inputs));
+    one.Set("output", stage.output);
     base::Json counts(base::Json::Object{});
     for (const auto& [name, count] : stage.counts) counts.Set(name, count);
     one.Set("counts", std::move(counts));

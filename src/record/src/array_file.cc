@@ -66,8 +66,12 @@ void CopyAs(const char* bytes, std::vector<float>& out) {
 
 size_t ElementSize(std::string_view dtype) {
   for (const auto& [name, size] : {std::pair<std::string_view, size_t>{"<f4", 4},
-                                   {"<f8", 8}, {"<i4", 4}, {"<i8", 8}, {"|u1", 1},
-                                   {"|i1", 1}, {"|b1", 1}}) {
+                                   {"<f8", 8},
+                                   {"<i4", 4},
+                                   {"<i8", 8},
+                                   {"|u1", 1},
+                                   {"|i1", 1},
+                                   {"|b1", 1}}) {
     if (dtype == name) return size;
   }
   return 0;
@@ -88,7 +92,9 @@ base::Result<FloatArray> ParseNpy(std::string_view bytes, std::string_view name)
   if (bytes.size() < 10 || bytes.substr(0, 6) != kMagic) {
     return Damaged(name, "not a NumPy array file");
   }
-  const auto byte = [&](size_t i) { return size_t{static_cast<unsigned char>(bytes[i])}; };
+  const auto byte = [&](size_t i) {
+    return size_t{static_cast<unsigned char>(bytes[i])};
+  };
   const size_t version = byte(6);
   if (version != 1 && version != 2) {
     return Unsupported(name, fmt::format("NumPy format {} is not read", version));
@@ -116,8 +122,8 @@ base::Result<FloatArray> ParseNpy(std::string_view bytes, std::string_view name)
   }
   const size_t wanted = static_cast<size_t>(count) * element_size;
   if (bytes.size() - data_start != wanted) {
-    return Damaged(name, fmt::format("shape needs {} data bytes, the file has {}", wanted,
-                                     bytes.size() - data_start));
+    return Damaged(name, fmt::format("shape needs {} data bytes, the file has {}",
+                                     wanted, bytes.size() - data_start));
   }
   array.values.resize(static_cast<size_t>(count));
   CopyValues(array.dtype, bytes.data() + data_start, array.values);
@@ -150,7 +156,8 @@ std::string EncodeNpy(const std::vector<int64_t>& shape, const float* values) {
   out += static_cast<char>(header.size() & 0xff);
   out += static_cast<char>(header.size() >> 8);
   out += header;
-  if (count > 0) out.append(reinterpret_cast<const char*>(values), count * sizeof(float));
+  if (count > 0)
+    out.append(reinterpret_cast<const char*>(values), count * sizeof(float));
   return out;
 }
 

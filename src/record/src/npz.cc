@@ -63,8 +63,8 @@ base::Result<std::vector<Entry>> ReadDirectory(std::string_view bytes,
     entry.unpacked = Get<uint32_t>(bytes, at + 24);
     entry.offset = Get<uint32_t>(bytes, at + 42);
     const size_t name_size = Get<uint16_t>(bytes, at + 28);
-    const size_t skip = name_size + Get<uint16_t>(bytes, at + 30) +
-                        Get<uint16_t>(bytes, at + 32);
+    const size_t skip =
+        name_size + Get<uint16_t>(bytes, at + 30) + Get<uint16_t>(bytes, at + 32);
     if (at + 46 + skip > bytes.size()) return Damaged(name, "zip directory is damaged");
     entry.name = std::string(bytes.substr(at + 46, name_size));
     at += 46 + skip;
@@ -92,8 +92,7 @@ base::Result<std::string> Unpack(std::string_view bytes, const Entry& entry,
     z_stream stream{};
     SS_CHECK(inflateInit2(&stream, -15) == Z_OK);
     out.resize(entry.unpacked);
-    stream.next_in =
-        reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + start));
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + start));
     stream.avail_in = static_cast<uInt>(entry.packed);
     stream.next_out = reinterpret_cast<Bytef*>(out.data());
     stream.avail_out = static_cast<uInt>(out.size());
@@ -109,8 +108,8 @@ base::Result<std::string> Unpack(std::string_view bytes, const Entry& entry,
   return out;
 }
 
-std::string EntryHeader(const std::string& name, uint32_t crc, size_t size, bool central,
-                        size_t offset) {
+std::string EntryHeader(const std::string& name, uint32_t crc, size_t size,
+                        bool central, size_t offset) {
   std::string out;
   Put<uint32_t>(out, central ? kCentralHeader : kLocalHeader);
   if (central) Put<uint16_t>(out, 20);

@@ -169,6 +169,7 @@ std::string RenderPage(const Report& report, const PageLimits& limits, bool redu
       const auto main = writer.Open("main");
       WriteCutNotice(page, report, reduced);
       for (const Chapter& chapter : chapters) {
+        if (writer.size() > kMostHtmlBytes) break;  // this page is thrown away
         const auto section = writer.Open("section", {{"id", chapter.id}});
         writer.Leaf("h2", page.Cut(chapter.title));
         chapter.write(page);

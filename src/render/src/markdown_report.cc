@@ -90,7 +90,7 @@ void AppendHeader(const evidence::Review& review, std::string& out) {
   }
   out += fmt::format("\nFirst failing layer: **{}**\n\n{}\n\n",
                      EscapeMarkdown(review.diagnosis.layer),
-                     EscapeMarkdown(review.diagnosis.reason));
+                     Paragraph(review.diagnosis.reason));
   const evidence::Tags& tags = review.tags;
   const auto digest = [](std::string_view tag) {
     return EscapeMarkdown(ShortDigest(tag));
@@ -181,8 +181,7 @@ void AppendArtifacts(const evidence::Review& review, std::string& out) {
   out +=
       fmt::format("Trigger: {}\n\n", EscapeMarkdown(review.framing.rollback_trigger));
   for (size_t i = 0; i < review.framing.rollback_steps.size(); ++i) {
-    out += fmt::format("{}. {}\n", i + 1,
-                       EscapeMarkdown(review.framing.rollback_steps[i]));
+    out += fmt::format("{}. {}\n", i + 1, Paragraph(review.framing.rollback_steps[i]));
   }
   out += "\n## Artifacts\n\n";
   AppendHead({"name", "path", "sha256"}, out);

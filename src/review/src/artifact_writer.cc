@@ -10,7 +10,8 @@ base::Status ArtifactWriter::Write(const std::string& path, std::string_view con
   return base::WriteFileAtomic(base::JoinPath(room_.path(), path), content);
 }
 
-base::Status ArtifactWriter::WriteArtifact(const std::string& name, const std::string& path,
+base::Status ArtifactWriter::WriteArtifact(const std::string& name,
+                                           const std::string& path,
                                            std::string_view content) {
   SS_RETURN_IF_ERROR(Write(path, content));
   artifacts_.push_back({.name = name, .path = path, .sha256 = objects_[path]});

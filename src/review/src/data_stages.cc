@@ -11,8 +11,8 @@
 namespace stepslack::review {
 namespace {
 
-using base::Json;
 using base::JoinPath;
+using base::Json;
 using store::StageOutput;
 
 eda::IrDropOptions GeneratorOptions(const ReviewConfig& config, int threads) {
@@ -64,8 +64,7 @@ base::Status KeepCollection(StageRunner& runner, const data::MapCollection& maps
 
 base::Status IngestEmbedded(StageRunner& runner, const ReviewConfig& config,
                             DataStages& out) {
-  const eda::IrDropOptions options =
-      GeneratorOptions(config, runner.context().threads);
+  const eda::IrDropOptions options = GeneratorOptions(config, runner.context().threads);
   Json inputs;
   inputs.Set("seed", options.seed);
   inputs.Set("families", options.families);
@@ -74,8 +73,9 @@ base::Status IngestEmbedded(StageRunner& runner, const ReviewConfig& config,
   std::optional<data::MapCollection> made;
   const auto compute = [&]() -> base::Result<StageOutput> {
     const auto draw = [&](int done, int total) {
-      runner.context().progress->Update(fmt::format("solved {} of {} maps", done, total),
-                                        static_cast<double>(done) / total);
+      runner.context().progress->Update(
+          fmt::format("solved {} of {} maps", done, total),
+          static_cast<double>(done) / total);
     };
     SS_TRY(auto result, eda::MakeIrDropMaps(options, draw, runner.context().stop));
     StageOutput output;
@@ -88,8 +88,8 @@ base::Status IngestEmbedded(StageRunner& runner, const ReviewConfig& config,
   if (made) {
     out.maps = std::move(*made);
   } else {
-    SS_TRY(out.maps, data::ReadCollection(
-                         runner.room().ObjectPath(output.objects.at("maps"))));
+    SS_TRY(out.maps,
+           data::ReadCollection(runner.room().ObjectPath(output.objects.at("maps"))));
   }
   out.generator = options;
   out.generator_report = ReportFromJson(output.value["report"]);
@@ -97,11 +97,12 @@ base::Status IngestEmbedded(StageRunner& runner, const ReviewConfig& config,
       "labels: exact solve, largest relative residual {:.1e}, {} iterations (median)",
       out.generator_report->max_relative_residual,
       out.generator_report->iterations_median));
-  out.lineage.stages.push_back({.name = "ingest",
-                                .parameters = inputs,
-                                .inputs = {},
-                                .output = data::DigestOf(out.maps, runner.context().threads),
-                                .counts = {{"maps", out.generator_report->maps}}});
+  out.lineage.stages.push_back(
+      {.name = "ingest",
+       .parameters = inputs,
+       .inputs = {},
+       .output = data::DigestOf(out.maps, runner.context().threads),
+       .counts = {{"maps", out.generator_report->maps}}});
   return {};
 }
 
@@ -112,8 +113,8 @@ base::Status IngestUserFolder(StageRunner& runner, const ReviewConfig& config,
                       config.file, "set folder under [data], or pass --data DIR");
   }
   SS_TRY(data::IngestResult result,
-         data::IngestFolder(config.data.folder,
-                            {.threads = runner.context().threads, .check_units = true}));
+         data::IngestFolder(config.data.folder, {.threads = runner.context().threads,
+                                                 .check_units = true}));
   Json parameters;
   parameters.Set("layout", result.layout);
   out.lineage.stages.push_back(
@@ -161,7 +162,8 @@ data::SplitOptions SplitOptionsOf(const SplitConfig& config) {
 
 // The honest split keeps designs together; the naive one is what it would be without
 // knowing designs: single maps, or every file its own design.
-base::Status RunSplit(StageRunner& runner, const ReviewConfig& config, DataStages& out) {
+base::Status RunSplit(StageRunner& runner, const ReviewConfig& config,
+                      DataStages& out) {
   const std::string input = out.lineage.stages.back().output;
   data::SplitOptions options = SplitOptionsOf(config.split);
   data::SplitOptions naive = options;
@@ -195,7 +197,8 @@ void RunAudit(StageRunner& runner, DataStages& out) {
   out.naive_audit = data::AuditSplit(out.maps, links, out.naive);
 }
 
-base::Status RunTiles(StageRunner& runner, const ReviewConfig& config, DataStages& out) {
+base::Status RunTiles(StageRunner& runner, const ReviewConfig& config,
+                      DataStages& out) {
   SS_TRY(out.tiles, data::CutTiles(out.maps, config.data.tile, config.data.stride,
                                    config.data.downscale));
   Json inputs;
@@ -220,7 +223,8 @@ base::Status RunTiles(StageRunner& runner, const ReviewConfig& config, DataStage
 
 }  // namespace
 
-base::Result<DataStages> RunDataStages(StageRunner& runner, const ReviewConfig& config) {
+base::Result<DataStages> RunDataStages(StageRunner& runner,
+                                       const ReviewConfig& config) {
   DataStages out;
   runner.Begin("ingest");
   if (config.data.source == "embedded") {
@@ -228,16 +232,17 @@ base::Result<DataStages> RunDataStages(StageRunner& runner, const ReviewConfig& 
   } else {
     SS_RETURN_IF_ERROR(IngestUserFolder(runner, config, out));
   }
-  runner.End(fmt::format("{} maps, {} unreadable", out.maps.maps.size(),
-                         out.problems.size()));
+  runner.End(
+      fmt::format("{} maps, {} unreadable", out.maps.maps.size(), out.problems.size()));
 
   runner.Begin("clean");
   RunClean(runner, config, out);
-  runner.End(fmt::format("{} kept, {} in quarantine", out.maps.maps.size(),
-                         out.quarantined));
+  runner.End(
+      fmt::format("{} kept, {} in quarantine", out.maps.maps.size(), out.quarantined));
   if (out.maps.maps.empty()) {
-    return base::Fail("REV-0004", base::ExitCode::kInput, "no map is left after cleaning",
-                      config.data.folder, "see the cleaning rules in docs/concepts.md");
+    return base::Fail("REV-0004", base::ExitCode::kInput,
+                      "no map is left after cleaning", config.data.folder,
+                      "see the cleaning rules in docs/concepts.md");
   }
 
   runner.Begin("split");

@@ -1,5 +1,5 @@
-// ingest -> clean -> split -> audit -> tiles: from a folder or the embedded generator to
-// arrays that ranks can read, with the lineage that proves where they came from.
+// ingest -> clean -> split -> audit -> tiles: from a folder or the embedded generator
+// to arrays that ranks can read, with the lineage that proves where they came from.
 #pragma once
 
 #include <optional>
@@ -19,21 +19,21 @@
 namespace stepslack::review {
 
 struct DataStages {
-  data::MapCollection maps;              // cleaned, groups united
-  std::vector<base::Error> problems;     // maps that could not be read
+  data::MapCollection maps;           // cleaned, groups united
+  std::vector<base::Error> problems;  // maps that could not be read
   std::vector<data::UnitSuspicion> suspicions;
   std::vector<data::RuleFinding> rules;
   int64_t quarantined = 0;
   std::vector<std::string> notes;
   std::vector<data::GroupMerge> merges;
 
-  data::Split split;                     // the one that is trusted
+  data::Split split;  // the one that is trusted
   data::AuditResult audit;
-  data::Split naive;                     // what a careless split would be
+  data::Split naive;  // what a careless split would be
   data::AuditResult naive_audit;
 
   data::TileSet tiles;
-  std::string inputs_path, targets_path; // objects in the room
+  std::string inputs_path, targets_path;  // objects in the room
   data::Lineage lineage;
 
   // Embedded data only: how the labels were made.

@@ -26,8 +26,8 @@ base::Json ModelIdentity(const record::TrainPlan& plan) {
   base::Json json = record::ToJson(plan);
   base::Json identity;
   for (const char* key :
-       {"model", "base_channels", "levels", "augment", "augment_turns", "global_batch", "samples",
-        "learning_rate", "weight_decay", "warmup_samples", "clip_norm",
+       {"model", "base_channels", "levels", "augment", "augment_turns", "global_batch",
+        "samples", "learning_rate", "weight_decay", "warmup_samples", "clip_norm",
         "categorical_channels", "category_counts"}) {
     identity.Set(key, json[key]);
   }
@@ -58,7 +58,8 @@ std::vector<evidence::GatedRequirement> JudgeRequirements(const DecisionInputs& 
                     .slack = base::Evaluate(gated.requirement, value.estimate),
                     .artifact = value.artifact},
          .category = gated.category,
-         .gate = gated.gate == "pilot" ? evidence::Gate::kPilot : evidence::Gate::kShip});
+         .gate =
+             gated.gate == "pilot" ? evidence::Gate::kPilot : evidence::Gate::kShip});
   }
   return judged;
 }
@@ -97,21 +98,22 @@ std::vector<evidence::RiskBar> MeasureRisks(const DecisionInputs& in) {
   }
   std::optional<double> gap_share;
   if (checks > 0) gap_share = static_cast<double>(gaps) / static_cast<double>(checks);
-  return {{.name = "data leakage",
-           .share = leaked,
-           .weight = kLeakageWeight,
-           .basis = fmt::format("{} of {} test rows related to training or validation",
-                                in.data.audit.leaked_test_rows(), tests)},
-          {.name = "overfit drift",
-           .share = drift,
-           .weight = kDriftWeight,
-           .basis = "rise of the validation error from its best to its last evaluation, "
-                    "mean over runs"},
-          {.name = "reproducibility gaps",
-           .share = gap_share,
-           .weight = kReproducibilityWeight,
-           .basis = fmt::format("{} of {} comparisons of two equal runs differ", gaps,
-                                checks)}};
+  return {
+      {.name = "data leakage",
+       .share = leaked,
+       .weight = kLeakageWeight,
+       .basis = fmt::format("{} of {} test rows related to training or validation",
+                            in.data.audit.leaked_test_rows(), tests)},
+      {.name = "overfit drift",
+       .share = drift,
+       .weight = kDriftWeight,
+       .basis = "rise of the validation error from its best to its last evaluation, "
+                "mean over runs"},
+      {.name = "reproducibility gaps",
+       .share = gap_share,
+       .weight = kReproducibilityWeight,
+       .basis =
+           fmt::format("{} of {} comparisons of two equal runs differ", gaps, checks)}};
 }
 
 // The estimate of a quality metric in the unit of the primary requirement.
@@ -184,11 +186,13 @@ evidence::ProfileFacts MakeProfile(const DecisionInputs& in) {
   profile.reference_latency = latency.solver_ms;
   profile.reference_name = "exact solver";
   profile.power_note =
-      latency.solver_cpu_ms && latency.solver_cpu_ms->value && latency.model_cpu_ms.value
-          ? fmt::format("no energy counter on this machine; CPU time stands for it: model "
-                        "{} ms, exact solver {} ms a map",
-                        base::Human(*latency.model_cpu_ms.value),
-                        base::Human(*latency.solver_cpu_ms->value))
+      latency.solver_cpu_ms && latency.solver_cpu_ms->value &&
+              latency.model_cpu_ms.value
+          ? fmt::format(
+                "no energy counter on this machine; CPU time stands for it: model "
+                "{} ms, exact solver {} ms a map",
+                base::Human(*latency.model_cpu_ms.value),
+                base::Human(*latency.solver_cpu_ms->value))
           : std::string("no energy counter on this machine");
   profile.artifact = "runtime profile";
   return profile;

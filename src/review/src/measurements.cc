@@ -62,12 +62,12 @@ void ProfileRuns(const std::vector<FoldRun>& runs, Measurements& out) {
 base::Status MeasureScaling(const TrainStages& runs, Measurements& out) {
   std::vector<analyze::ScalingGroup> groups;
   for (const ScaleRuns& scale : runs.scale) {
-    analyze::ScalingGroup group{
-        .world_size = scale.world_size,
-        .per_rank_batch = scale.per_rank_batch,
-        .rule = scale.weak ? analyze::ScalingRule::kWeak : analyze::ScalingRule::kStrong,
-        .synchronise = scale.synchronise,
-        .runs = {}};
+    analyze::ScalingGroup group{.world_size = scale.world_size,
+                                .per_rank_batch = scale.per_rank_batch,
+                                .rule = scale.weak ? analyze::ScalingRule::kWeak
+                                                   : analyze::ScalingRule::kStrong,
+                                .synchronise = scale.synchronise,
+                                .runs = {}};
     for (const record::RunRecord& run : scale.runs) group.runs.push_back(&run);
     groups.push_back(std::move(group));
   }
@@ -131,8 +131,8 @@ void MeasureTrials(const TrainStages& runs, Measurements& out) {
   if (finals.size() > 1) {
     deviation = std::sqrt(sum / static_cast<double>(finals.size() - 1));
   }
-  out.trials = analyze::TabulateTrials(std::move(trials), "validation relative MAE", "1",
-                                       base::Direction::kAtMost, deviation);
+  out.trials = analyze::TabulateTrials(std::move(trials), "validation relative MAE",
+                                       "1", base::Direction::kAtMost, deviation);
 }
 
 base::Status MeasureLatency(const ReviewConfig& config, const DataStages& data,
@@ -149,9 +149,10 @@ base::Status MeasureLatency(const ReviewConfig& config, const DataStages& data,
   std::vector<double> solver_wall;
   std::vector<double> solver_cpu;
   for (int i = 0; i < kSolverRepeats; ++i) {
-    const int family = i * std::max(1, config.data.families / kSolverRepeats) %
-                       config.data.families;
-    SS_TRY(const eda::SolveStats solve, eda::TimeExactSolve(*data.generator, family, 0));
+    const int family =
+        i * std::max(1, config.data.families / kSolverRepeats) % config.data.families;
+    SS_TRY(const eda::SolveStats solve,
+           eda::TimeExactSolve(*data.generator, family, 0));
     solver_wall.push_back(static_cast<double>(solve.wall_ns) * 1e-6);
     solver_cpu.push_back(static_cast<double>(solve.cpu_ns) * 1e-6);
   }

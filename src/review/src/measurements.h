@@ -21,11 +21,11 @@ namespace stepslack::review {
 
 // What one map costs by the model and by the exact solver that made its label.
 struct LatencyComparison {
-  base::Estimate model_ms;                 // one thread, batch of one, wall
+  base::Estimate model_ms;  // one thread, batch of one, wall
   base::Estimate model_cpu_ms;
   std::optional<base::Estimate> solver_ms;  // absent: labels were not made here
   std::optional<base::Estimate> solver_cpu_ms;
-  std::optional<base::Estimate> ratio;      // model over solver, wall
+  std::optional<base::Estimate> ratio;  // model over solver, wall
 };
 
 struct Measurements {
@@ -36,7 +36,7 @@ struct Measurements {
   analyze::TimeToAccuracy time_to_accuracy;
   analyze::Reproducibility reproducibility;
   std::optional<analyze::Effect> augmentation;
-  std::string augmentation_problem;         // why there is no effect
+  std::string augmentation_problem;  // why there is no effect
   analyze::TrialTable trials;
   analyze::Overfit overfit;
   LatencyComparison latency;

@@ -1,4 +1,5 @@
-// All measurements of a review as JSON, for review.json: the numbers behind the sections.
+// All measurements of a review as JSON, for review.json: the numbers behind the
+// sections.
 #pragma once
 
 #include "data_stages.h"

@@ -35,9 +35,9 @@ class Scorer {
   const quality::QualityOptions& options() const { return options_; }
 
   // Tiles of the given maps out of predictions [k,tile,tile] for `indices`.
-  base::Result<std::vector<PredictedMap>> Assemble(const std::vector<int64_t>& maps,
-                                                   const std::vector<int64_t>& indices,
-                                                   std::span<const float> values) const {
+  base::Result<std::vector<PredictedMap>> Assemble(
+      const std::vector<int64_t>& maps, const std::vector<int64_t>& indices,
+      std::span<const float> values) const {
     const std::set<int64_t> wanted(maps.begin(), maps.end());
     const auto area = static_cast<size_t>(data_.tiles.tile * data_.tiles.tile);
     std::vector<int64_t> kept;
@@ -53,16 +53,17 @@ class Scorer {
     SS_TRY(auto stitched, data::Stitch(data_.tiles, kept, kept_values));
     std::vector<PredictedMap> out;
     for (data::StitchedMap& map : stitched) {
-      out.push_back({.map = map.map,
-                     .truth = data::Downscale(
-                         data_.maps.maps[static_cast<size_t>(map.map)],
-                         data_.maps.channels, config_.data.downscale),
-                     .prediction = std::move(map.values)});
+      out.push_back(
+          {.map = map.map,
+           .truth = data::Downscale(data_.maps.maps[static_cast<size_t>(map.map)],
+                                    data_.maps.channels, config_.data.downscale),
+           .prediction = std::move(map.values)});
     }
     return out;
   }
 
-  base::Result<std::vector<MapScore>> Score(const std::vector<PredictedMap>& maps) const {
+  base::Result<std::vector<MapScore>> Score(
+      const std::vector<PredictedMap>& maps) const {
     return quality::ScoreMaps(Views(maps), options_);
   }
 
@@ -90,10 +91,9 @@ class Scorer {
   quality::QualityOptions options_;
 };
 
-base::Result<std::vector<PredictedMap>> ReadPredictions(const Scorer& scorer,
-                                                        const DataStages& data,
-                                                        const record::RunRecord& run,
-                                                        const std::vector<int64_t>& maps) {
+base::Result<std::vector<PredictedMap>> ReadPredictions(
+    const Scorer& scorer, const DataStages& data, const record::RunRecord& run,
+    const std::vector<int64_t>& maps) {
   const std::string path = base::JoinPath(run.folder, "predictions.npz");
   SS_TRY(const auto arrays, record::ReadNpz(path));
   const auto prediction = arrays.find("prediction");
@@ -130,7 +130,8 @@ template <typename Baseline>
 base::Status ScoreBaseline(const Scorer& scorer, const quality::TileArrays& tiles,
                            const std::vector<int64_t>& train,
                            const std::vector<int64_t>& test,
-                           const std::vector<int64_t>& maps, std::vector<MapScore>& out) {
+                           const std::vector<int64_t>& maps,
+                           std::vector<MapScore>& out) {
   SS_TRY(const Baseline baseline, Baseline::Fit(tiles, train, {}));
   SS_TRY(const std::vector<float> predicted, baseline.Predict(tiles, test));
   SS_TRY(const auto assembled, scorer.Assemble(maps, test, predicted));
@@ -139,7 +140,8 @@ base::Status ScoreBaseline(const Scorer& scorer, const quality::TileArrays& tile
   return {};
 }
 
-base::Result<BaselineScores> ScoreBaselines(const Scorer& scorer, const DataStages& data) {
+base::Result<BaselineScores> ScoreBaselines(const Scorer& scorer,
+                                            const DataStages& data) {
   const quality::TileArrays tiles{.x = data.tiles.x,
                                   .y = data.tiles.y,
                                   .n = data.tiles.size(),
@@ -152,8 +154,8 @@ base::Result<BaselineScores> ScoreBaselines(const Scorer& scorer, const DataStag
     const auto test = data::TilesOfMaps(data.tiles, fold.test);
     SS_RETURN_IF_ERROR(ScoreBaseline<quality::ConstantBaseline>(
         scorer, tiles, train, test, fold.test, out.constant));
-    SS_RETURN_IF_ERROR(ScoreBaseline<quality::LinearBaseline>(scorer, tiles, train, test,
-                                                              fold.test, out.linear));
+    SS_RETURN_IF_ERROR(ScoreBaseline<quality::LinearBaseline>(
+        scorer, tiles, train, test, fold.test, out.linear));
   }
   return out;
 }
@@ -192,9 +194,13 @@ base::Estimate SeedSpread(const std::vector<SeedQuality>& seeds) {
   for (const double value : values) mean += value / n;
   double sum = 0;
   for (const double value : values) sum += (value - mean) * (value - mean);
-  base::Estimate spread{.value = std::nullopt, .low = std::nullopt, .high = std::nullopt,
-                        .unit = "1", .confidence = 0.95,
-                        .n = static_cast<int64_t>(values.size()), .n_of = "seeds",
+  base::Estimate spread{.value = std::nullopt,
+                        .low = std::nullopt,
+                        .high = std::nullopt,
+                        .unit = "1",
+                        .confidence = 0.95,
+                        .n = static_cast<int64_t>(values.size()),
+                        .n_of = "seeds",
                         .method = "standard deviation over mean of relative MAE"};
   if (n >= 2 && mean > 0) spread.value = std::sqrt(sum / (n - 1)) / mean;
   return spread;
@@ -253,7 +259,8 @@ base::Status MeasureCoverage(const Scorer& scorer, const DataStages& data,
                              const TrainStages& runs, QualityResults& out) {
   const FoldRun& run = runs.honest.front();
   const data::Fold& fold = data.split.folds[run.fold];
-  SS_TRY(const auto validation, ReadPredictions(scorer, data, run.run, fold.validation));
+  SS_TRY(const auto validation,
+         ReadPredictions(scorer, data, run.run, fold.validation));
   SS_TRY(const auto test, ReadPredictions(scorer, data, run.run, fold.test));
   quality::CalibrationOptions options;
   options.target_unit = data.maps.target_unit;
@@ -316,7 +323,8 @@ base::Estimate Optimism(const base::Estimate& honest, const base::Estimate& naiv
 
 }  // namespace
 
-base::Result<QualityResults> MeasureQuality(StageRunner& runner, const ReviewConfig& config,
+base::Result<QualityResults> MeasureQuality(StageRunner& runner,
+                                            const ReviewConfig& config,
                                             const DataStages& data,
                                             const TrainStages& runs) {
   const Scorer scorer(config, data);

@@ -28,8 +28,8 @@
 namespace stepslack::review {
 namespace {
 
-using base::Json;
 using base::JoinPath;
+using base::Json;
 using store::StageOutput;
 
 constexpr int kStageCount = 11;
@@ -97,18 +97,20 @@ base::Status WriteMeasured(ArtifactWriter& writer, const ReviewConfig& config,
   }
   SS_RETURN_IF_ERROR(writer.WriteArtifact("host facts", "artifacts/host.json",
                                           base::HostFacts().Dump() + "\n"));
-  SS_RETURN_IF_ERROR(writer.WriteArtifact("lineage digests", "artifacts/lineage-dag.json",
+  SS_RETURN_IF_ERROR(writer.WriteArtifact("lineage digests",
+                                          "artifacts/lineage-dag.json",
                                           data::ToJson(data.lineage).Dump() + "\n"));
-  SS_RETURN_IF_ERROR(writer.WriteArtifact("split assignment", "artifacts/split.json",
-                                          data::ToJson(data.split, data.maps).Dump() + "\n"));
+  SS_RETURN_IF_ERROR(
+      writer.WriteArtifact("split assignment", "artifacts/split.json",
+                           data::ToJson(data.split, data.maps).Dump() + "\n"));
   SS_TRY(const std::string text, base::ReadFile(config.file));
   SS_RETURN_IF_ERROR(
       writer.WriteArtifact("review configuration", "artifacts/review.toml", text));
   const record::RunRecord& run = runs.honest.front().run;
   for (int rank = 0; rank < run.summary.world_size; ++rank) {
     const std::string file = fmt::format("trace.rank{}.json.gz", rank);
-    const std::string path =
-        std::filesystem::path(JoinPath(run.folder, file)).lexically_relative(room.path());
+    const std::string path = std::filesystem::path(JoinPath(run.folder, file))
+                                 .lexically_relative(room.path());
     if (!base::PathExists(JoinPath(run.folder, file))) continue;
     SS_RETURN_IF_ERROR(
         writer.ListExisting(fmt::format("trace of rank {}, first run", rank), path));
@@ -149,10 +151,8 @@ base::Result<StageOutput> ComputeReview(StageRunner& runner, const ReviewConfig&
   runner.Begin("decide");
   ArtifactWriter writer(runner.room());
   render::Report report;
-  const SectionInputs inputs{.config = config,
-                             .data = data,
-                             .runs = runs,
-                             .measured = measured};
+  const SectionInputs inputs{
+      .config = config, .data = data, .runs = runs, .measured = measured};
   report.sections = MeasuredSections(inputs);
   SS_RETURN_IF_ERROR(
       WriteMeasured(writer, config, data, runs, runner.room(), report.sections));
@@ -167,8 +167,8 @@ base::Result<StageOutput> ComputeReview(StageRunner& runner, const ReviewConfig&
   runner.End(fmt::format("{}", evidence::ToString(report.review.decision)));
 
   runner.Begin("report");
-  SS_TRY(StageOutput output, WriteDocuments(writer, report,
-                                           MeasurementsJson(data, measured)));
+  SS_TRY(StageOutput output,
+         WriteDocuments(writer, report, MeasurementsJson(data, measured)));
   runner.End(fmt::format("{} artifacts", writer.artifacts().size()));
   return output;
 }
@@ -199,10 +199,11 @@ base::Result<ReviewOutcome> RunReview(const ReviewOptions& options,
   }
   outcome.room = room.path();
   outcome.ship = output.value["ship"].AsBool();
-  for (auto& [file, text] : {std::pair<const char*, std::string*>{"review.json", &outcome.json},
-                             {"summary.txt", &outcome.text},
-                             {"report.md", &outcome.markdown},
-                             {"report.html", &outcome.html}}) {
+  for (auto& [file, text] :
+       {std::pair<const char*, std::string*>{"review.json", &outcome.json},
+        {"summary.txt", &outcome.text},
+        {"report.md", &outcome.markdown},
+        {"report.html", &outcome.html}}) {
     SS_TRY(*text, room.GetBytes(output.objects.at(file)));
   }
   return outcome;

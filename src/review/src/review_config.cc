@@ -75,14 +75,16 @@ DataConfig ReadData(ConfigTable& table) {
 
 SplitConfig ReadSplit(ConfigTable& table) {
   SplitConfig split;
-  split.policy = OneOf(table, "policy", "by_group", {"by_group", "leave_one_group_out"});
+  split.policy =
+      OneOf(table, "policy", "by_group", {"by_group", "leave_one_group_out"});
   split.source = table.String("source", "");
   split.seed = static_cast<uint64_t>(table.Int("seed", 1, 0, INT64_MAX));
   split.test_share = table.Double("test_share", 0.15, 0.01, 0.8);
   split.validation_share = table.Double("validation_share", 0.10, 0.01, 0.8);
   split.min_test_groups = static_cast<int>(table.Int("min_test_groups", 10, 1, 100000));
   if (split.test_share + split.validation_share > 0.9) {
-    table.Reject("test_share", "test and validation shares leave less than 10 % to train",
+    table.Reject("test_share",
+                 "test and validation shares leave less than 10 % to train",
                  "lower test_share or validation_share");
   }
   return split;
@@ -117,8 +119,8 @@ StudyConfig ReadStudy(ConfigTable& root, int64_t train_samples) {
   StudyConfig study;
   ConfigTable& tune = root.Table("tune");
   study.tune_learning_rates = tune.Doubles("learning_rates");
-  study.tune_samples = tune.Int("samples", std::max<int64_t>(1, train_samples / 4), 1,
-                                INT64_MAX);
+  study.tune_samples =
+      tune.Int("samples", std::max<int64_t>(1, train_samples / 4), 1, INT64_MAX);
   for (const double rate : study.tune_learning_rates) {
     if (!(rate > 0 && rate < 100)) {
       tune.Reject("learning_rates", "a learning rate must lie between 0 and 100",
@@ -138,7 +140,8 @@ GatedRequirement ReadRequirement(ConfigTable& table) {
   requirement.id = table.String("id");
   requirement.metric = table.String("metric");
   requirement.title = table.String("title", requirement.id);
-  requirement.owner = RoleName(OneOf(table, "owner", "", {kRoles.begin(), kRoles.end()}));
+  requirement.owner =
+      RoleName(OneOf(table, "owner", "", {kRoles.begin(), kRoles.end()}));
   gated.gate = OneOf(table, "gate", "ship", {"ship", "pilot"});
   const bool least = table.Has("at_least");
   if (least == table.Has("at_most")) {
@@ -146,8 +149,7 @@ GatedRequirement ReadRequirement(ConfigTable& table) {
                  "add at_most = NUMBER or at_least = NUMBER");
   }
   requirement.direction = least ? base::Direction::kAtLeast : base::Direction::kAtMost;
-  requirement.bound =
-      table.Double(least ? "at_least" : "at_most", 0.0, -kHuge, kHuge);
+  requirement.bound = table.Double(least ? "at_least" : "at_most", 0.0, -kHuge, kHuge);
   if (const MetricInfo* info = FindMetric(requirement.metric)) {
     requirement.unit = info->unit;
     gated.category = info->category;
@@ -178,8 +180,8 @@ base::Result<ReviewConfig> LoadReviewConfig(const std::string& path) {
   config.file = path;
   config.text_sha256 = base::Sha256Of(text);
   config.framing = ReadFraming(root);
-  config.baseline_in_production = root.Table("decision").Bool("baseline_in_production",
-                                                              false);
+  config.baseline_in_production =
+      root.Table("decision").Bool("baseline_in_production", false);
   config.primary = root.Table("decision").String("primary", "");
   config.data = ReadData(root.Table("data"));
   config.split = ReadSplit(root.Table("split"));
@@ -195,9 +197,10 @@ base::Result<ReviewConfig> LoadReviewConfig(const std::string& path) {
   if (config.primary.empty() && !config.requirements.empty()) {
     config.primary = FirstQuality(config.requirements);
   } else if (!ids.contains(config.primary)) {
-    root.Table("decision").Reject(
-        "primary", fmt::format("no requirement has the id `{}`", config.primary),
-        "name one of the [[requirement]] ids");
+    root.Table("decision")
+        .Reject("primary",
+                fmt::format("no requirement has the id `{}`", config.primary),
+                "name one of the [[requirement]] ids");
   }
   if (config.requirements.empty()) {
     root.Reject("requirement", "no requirement is stated: nothing could be decided",
@@ -206,8 +209,9 @@ base::Result<ReviewConfig> LoadReviewConfig(const std::string& path) {
   const int least = 1 << (config.train.levels - 1);
   if (config.data.tile % least != 0) {
     root.Table("data").Reject(
-        "tile", fmt::format("a network of {} levels needs a tile that is a multiple of {}",
-                            config.train.levels, least),
+        "tile",
+        fmt::format("a network of {} levels needs a tile that is a multiple of {}",
+                    config.train.levels, least),
         "change tile, or levels under [train]");
   }
   SS_RETURN_IF_ERROR(root.Finish());

@@ -87,8 +87,8 @@ class FactCollector {
            const std::string& artifact) {
     if (estimate && estimate->value) facts_[name] = {*estimate, artifact};
   }
-  void AddExact(const std::string& name, double value, int64_t n, const std::string& n_of,
-                const std::string& artifact) {
+  void AddExact(const std::string& name, double value, int64_t n,
+                const std::string& n_of, const std::string& artifact) {
     Add(name, Exact(value, "1", n, n_of, "counted"), artifact);
   }
   diagnose::Facts Take() { return std::move(facts_); }
@@ -126,11 +126,12 @@ void AddDataFacts(const DataStages& data, const Measurements& measured,
     if (low) optimism.high = -*low;
     facts.Add("split.optimism", optimism, "quality report");
   }
-  facts.AddExact("split.test_groups", static_cast<double>(measured.quality.model.groups),
+  facts.AddExact("split.test_groups",
+                 static_cast<double>(measured.quality.model.groups),
                  measured.quality.model.groups, "groups", audit);
   const auto kept = static_cast<double>(data.maps.maps.size());
-  const auto aside =
-      static_cast<double>(data.quarantined + static_cast<int64_t>(data.problems.size()));
+  const auto aside = static_cast<double>(data.quarantined +
+                                         static_cast<int64_t>(data.problems.size()));
   facts.AddExact("data.quarantined_share", aside / std::max(1.0, kept + aside),
                  static_cast<int64_t>(kept + aside), "maps", "data lineage");
   facts.AddExact("data.unit_suspects", static_cast<double>(data.suspicions.size()),
@@ -153,7 +154,8 @@ void AddModelFacts(const TrainStages& runs, const Measurements& measured,
       worst = std::max(worst, slice.quality.relative_mae.value.value_or(0));
     }
     facts.AddExact("overfit.slice_ratio", worst / *model.value,
-                   static_cast<int64_t>(quality.slices.size()), "slices", "quality report");
+                   static_cast<int64_t>(quality.slices.size()), "slices",
+                   "quality report");
   }
   const auto& constant = quality.constant.relative_mae;
   if (model.value && constant.value && *constant.value > 0 && model.low && model.high) {
@@ -165,8 +167,8 @@ void AddModelFacts(const TrainStages& runs, const Measurements& measured,
     facts.Add("quality.vs_constant", ratio, "quality report");
   }
   const auto& summary = runs.honest.front().run.summary;
-  facts.AddExact("model.parameters", static_cast<double>(summary.parameters), 1, "model",
-                 "multi-node training log");
+  facts.AddExact("model.parameters", static_cast<double>(summary.parameters), 1,
+                 "model", "multi-node training log");
   int64_t steps = 0;
   double bad = 0;
   for (const FoldRun& run : runs.honest) {
@@ -177,7 +179,8 @@ void AddModelFacts(const TrainStages& runs, const Measurements& measured,
       }
     }
   }
-  facts.AddExact("model.loss_not_finite", bad, steps, "rank-steps", "multi-node training log");
+  facts.AddExact("model.loss_not_finite", bad, steps, "rank-steps",
+                 "multi-node training log");
   facts.Add("data.sample_order_repeats", OrderRepeats(runs.honest.front().run),
             "multi-node training log");
 }
@@ -223,7 +226,8 @@ void AddRuntimeFacts(const DataStages&, const TrainStages& runs,
   facts.Add("runtime.startup_share",
             RunShare(runs, [](const auto& run) { return run.summary.startup_seconds; }),
             "multi-node training log");
-  facts.Add("runtime.eval_share", RunShare(runs, EvalSeconds), "multi-node training log");
+  facts.Add("runtime.eval_share", RunShare(runs, EvalSeconds),
+            "multi-node training log");
   const std::string blas = base::HostFacts()["blas"].AsString();
   const bool reference = blas.find("openblas") == std::string::npos &&
                          blas.find("mkl") == std::string::npos &&
@@ -231,8 +235,8 @@ void AddRuntimeFacts(const DataStages&, const TrainStages& runs,
   facts.AddExact("runtime.blas_reference", reference ? 1 : 0, 1, "host", "host facts");
   facts.AddExact("runtime.unpinned", 0, 1, "launcher", "host facts");
   facts.AddExact("runtime.oversubscription",
-                 static_cast<double>(profile.world_size) / base::UsableCores(), 1, "host",
-                 "host facts");
+                 static_cast<double>(profile.world_size) / base::UsableCores(), 1,
+                 "host", "host facts");
   if (profile.ranks.size() > 1) {
     int64_t most = 0;
     int64_t all = 0;
@@ -251,7 +255,8 @@ void AddRuntimeFacts(const DataStages&, const TrainStages& runs,
 void AddReproducibilityFacts(const Measurements& measured, FactCollector& facts) {
   const analyze::Reproducibility& repro = measured.reproducibility;
   const auto add = [&](const std::string& name, const std::optional<bool>& equal) {
-    if (equal) facts.AddExact(name, *equal ? 1 : 0, 2, "runs", "reproducibility report");
+    if (equal)
+      facts.AddExact(name, *equal ? 1 : 0, 2, "runs", "reproducibility report");
   };
   add("repro.parameters_equal", repro.parameters_equal);
   add("repro.predictions_equal", repro.predictions_equal);

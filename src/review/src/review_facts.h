@@ -1,5 +1,5 @@
-// Turns measurements into the two vocabularies of the decision: facts for the root-cause
-// tree and estimates for the requirements.
+// Turns measurements into the two vocabularies of the decision: facts for the
+// root-cause tree and estimates for the requirements.
 #pragma once
 
 #include <optional>

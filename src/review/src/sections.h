@@ -1,5 +1,5 @@
-// Builds the sections of the report from measurements. Sentences state findings with their
-// numbers; every figure has the data it shows in its struct.
+// Builds the sections of the report from measurements. Sentences state findings with
+// their numbers; every figure has the data it shows in its struct.
 #pragma once
 
 #include <vector>

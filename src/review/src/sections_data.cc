@@ -16,12 +16,12 @@ constexpr size_t kListedPairs = 40;
 constexpr size_t kListedSlices = 8;
 
 std::vector<Cell> QualityRow(std::string name, const quality::MapQuality& quality) {
-  return {std::move(name),       quality.relative_mae,     quality.mae,
+  return {std::move(name),        quality.relative_mae,      quality.mae,
           quality.hotspot_recall, quality.hotspot_precision, quality.block_recall};
 }
 
 std::vector<std::string> QualityColumns(std::string first) {
-  return {std::move(first),  "relative MAE",      "MAE mV",
+  return {std::move(first), "relative MAE",      "MAE mV",
           "hotspot recall", "hotspot precision", "worst blocks found"};
 }
 
@@ -36,7 +36,8 @@ std::string LeakSentence(const QualityResults& quality) {
   const auto& honest = quality.model.relative_mae;
   const auto& naive = quality.naive.relative_mae;
   return fmt::format(
-      "A careless split reports relative MAE {} where the honest one reports {}: {} of its "
+      "A careless split reports relative MAE {} where the honest one reports {}: {} of "
+      "its "
       "{} test maps have a relative or copy in training.",
       Short(naive), Short(honest), quality.naive_leaked_maps,
       quality.naive_leaked_maps + quality.naive_clean_maps);
@@ -48,27 +49,30 @@ render::Table NaiveTable(const QualityResults& quality) {
                       .rows = {}};
   table.rows.push_back(QualityRow("all test maps", quality.naive));
   if (quality.naive_leaked) {
-    table.rows.push_back(QualityRow(fmt::format("leaked ({})", quality.naive_leaked_maps),
-                                    *quality.naive_leaked));
+    table.rows.push_back(QualityRow(
+        fmt::format("leaked ({})", quality.naive_leaked_maps), *quality.naive_leaked));
   }
   if (quality.naive_clean) {
-    table.rows.push_back(QualityRow(
-        fmt::format("not leaked ({})", quality.naive_clean_maps), *quality.naive_clean));
+    table.rows.push_back(
+        QualityRow(fmt::format("not leaked ({})", quality.naive_clean_maps),
+                   *quality.naive_clean));
   } else {
-    table.rows.push_back({std::string("not leaked (0): no test map is left to judge by"),
-                          std::string("-"), std::string("-"), std::string("-"),
-                          std::string("-"), std::string("-")});
+    table.rows.push_back(
+        {std::string("not leaked (0): no test map is left to judge by"),
+         std::string("-"), std::string("-"), std::string("-"), std::string("-"),
+         std::string("-")});
   }
   table.rows.push_back(QualityRow("honest split", quality.model));
   return table;
 }
 
 render::Table SliceTable(const QualityResults& quality) {
-  render::Table table{.title = fmt::format("Workload slices, the {} worst of each dimension",
-                                           kListedSlices),
-                      .columns = {"dimension", "slice", "maps", "relative MAE", "MAE mV",
-                                  "hotspot recall"},
-                      .rows = {}};
+  render::Table table{
+      .title =
+          fmt::format("Workload slices, the {} worst of each dimension", kListedSlices),
+      .columns = {"dimension", "slice", "maps", "relative MAE", "MAE mV",
+                  "hotspot recall"},
+      .rows = {}};
   std::map<std::string, size_t> listed;
   for (const quality::SliceQuality& slice : quality.slices) {
     if (++listed[slice.dimension] > kListedSlices) continue;
@@ -80,7 +84,8 @@ render::Table SliceTable(const QualityResults& quality) {
   }
   for (const auto& [dimension, count] : listed) {
     if (count <= kListedSlices) continue;
-    table.rows.push_back({dimension, fmt::format("{} better ones", count - kListedSlices),
+    table.rows.push_back({dimension,
+                          fmt::format("{} better ones", count - kListedSlices),
                           std::string("not shown"), std::string("-"), std::string("-"),
                           std::string("-")});
   }
@@ -105,12 +110,12 @@ render::Table PairTable(const data::AuditResult& audit) {
   return table;
 }
 
-render::Table FoldTable(const data::AuditResult& honest, const data::AuditResult& naive) {
-  render::Table table{
-      .title = "Folds",
-      .columns = {"split", "train", "validation", "test", "groups on two sides",
-                  "leaked test rows"},
-      .rows = {}};
+render::Table FoldTable(const data::AuditResult& honest,
+                        const data::AuditResult& naive) {
+  render::Table table{.title = "Folds",
+                      .columns = {"split", "train", "validation", "test",
+                                  "groups on two sides", "leaked test rows"},
+                      .rows = {}};
   const auto add = [&](const std::string& kind, const data::AuditResult& audit) {
     for (const data::FoldAudit& fold : audit.folds) {
       table.rows.push_back({kind + ": " + fold.name, static_cast<double>(fold.train),
@@ -153,7 +158,8 @@ std::string Percent(const base::Estimate& estimate) {
   if (!estimate.value) return "no value";
   std::string text = Human(100 * *estimate.value) + " %";
   if (estimate.low && estimate.high) {
-    text += fmt::format(" [{}, {}]", Human(100 * *estimate.low), Human(100 * *estimate.high));
+    text += fmt::format(" [{}, {}]", Human(100 * *estimate.low),
+                        Human(100 * *estimate.high));
   }
   return text;
 }
@@ -161,19 +167,22 @@ std::string Percent(const base::Estimate& estimate) {
 render::Section QualitySection(const SectionInputs& in) {
   const QualityResults& quality = in.measured.quality;
   render::Section section{.id = "quality", .title = "Quality on unseen designs"};
-  section.text.push_back(fmt::format(
-      "On {} {} that no run trained on, the model's relative MAE is {} ({}); the linear "
-      "baseline with physics features reaches {}, a constant scaled by the mean current "
-      "{}. Against linear the model's error is {} times as large.",
-      quality.model.groups, quality.model.relative_mae.n_of,
-      Short(quality.model.relative_mae), Short(quality.model.mae),
-      Short(quality.linear.relative_mae), Short(quality.constant.relative_mae),
-      Short(quality.vs_linear)));
+  section.text.push_back(
+      fmt::format("On {} {} that no run trained on, the model's relative MAE is {} "
+                  "({}); the linear "
+                  "baseline with physics features reaches {}, a constant scaled by the "
+                  "mean current "
+                  "{}. Against linear the model's error is {} times as large.",
+                  quality.model.groups, quality.model.relative_mae.n_of,
+                  Short(quality.model.relative_mae), Short(quality.model.mae),
+                  Short(quality.linear.relative_mae),
+                  Short(quality.constant.relative_mae), Short(quality.vs_linear)));
   section.text.push_back(LeakSentence(quality));
   section.text.push_back(
       quality.coverage_90
-          ? fmt::format("A 90 % interval ({}) covers {} of the pixels of unseen groups.",
-                        quality.coverage_note, Percent(*quality.coverage_90))
+          ? fmt::format(
+                "A 90 % interval ({}) covers {} of the pixels of unseen groups.",
+                quality.coverage_note, Percent(*quality.coverage_90))
           : "No prediction interval: " + quality.coverage_note);
   render::BarChart chart{
       .title = "Relative MAE on test maps",
@@ -181,10 +190,13 @@ render::Section QualitySection(const SectionInputs& in) {
       .x_label = "relative MAE (sum of absolute errors / sum of labels)",
       .part_names = {"relative MAE"},
       .bars = {}};
-  chart.bars.push_back(EstimateBar("constant x mean current", quality.constant.relative_mae));
-  chart.bars.push_back(EstimateBar("linear, physics features", quality.linear.relative_mae));
+  chart.bars.push_back(
+      EstimateBar("constant x mean current", quality.constant.relative_mae));
+  chart.bars.push_back(
+      EstimateBar("linear, physics features", quality.linear.relative_mae));
   chart.bars.push_back(EstimateBar("U-Net, honest split", quality.model.relative_mae));
-  chart.bars.push_back(EstimateBar("U-Net, careless split", quality.naive.relative_mae));
+  chart.bars.push_back(
+      EstimateBar("U-Net, careless split", quality.naive.relative_mae));
   section.figures.emplace_back(std::move(chart));
 
   render::Table table{.title = "Predictors on the honest test maps",
@@ -205,19 +217,24 @@ render::Section QualitySection(const SectionInputs& in) {
 }
 
 render::Section MapsSection(const SectionInputs& in) {
-  render::Section section{.id = "maps", .title = "Maps: input, target, prediction, error"};
+  render::Section section{.id = "maps",
+                          .title = "Maps: input, target, prediction, error"};
   section.text.push_back(
       "Best, middle and worst test map of the first fold by relative MAE, first seed.");
   for (const ExampleMap& map : in.measured.quality.examples) {
     std::vector<float> error(map.target.size());
-    for (size_t i = 0; i < error.size(); ++i) error[i] = map.prediction[i] - map.target[i];
+    for (size_t i = 0; i < error.size(); ++i)
+      error[i] = map.prediction[i] - map.target[i];
     float high = 0;
     for (size_t i = 0; i < error.size(); ++i) {
       high = std::max({high, map.target[i], map.prediction[i]});
     }
-    const auto image = [&](std::string name, std::string unit, std::vector<float> values) {
-      return render::MapImage{.name = std::move(name), .unit = std::move(unit),
-                              .height = map.height, .width = map.width,
+    const auto image = [&](std::string name, std::string unit,
+                           std::vector<float> values) {
+      return render::MapImage{.name = std::move(name),
+                              .unit = std::move(unit),
+                              .height = map.height,
+                              .width = map.width,
                               .values = std::move(values)};
     };
     render::MapImage target = image("target", in.data.maps.target_unit, map.target);
@@ -244,28 +261,33 @@ render::Section SplitAuditSection(const SectionInputs& in) {
   render::Section section{.id = "split-audit", .title = "Split audit"};
   std::string designs;
   for (const data::GroupMerge& merge : in.data.merges) {
-    designs += fmt::format("{}{}", designs.empty() ? "" : "; ", fmt::join(merge.members, " = "));
+    designs += fmt::format("{}{}", designs.empty() ? "" : "; ",
+                           fmt::join(merge.members, " = "));
   }
   section.text.push_back(fmt::format(
-      "The split {}: {} of its test rows are related to training or validation; a careless "
+      "The split {}: {} of its test rows are related to training or validation; a "
+      "careless "
       "split of the same maps has {}.{}",
       audit.leak_free() ? "is free of leaks" : "LEAKS", audit.leaked_test_rows(),
       in.data.naive_audit.leaked_test_rows(),
       designs.empty() ? "" : " Leaking designs, kept on one side: " + designs + "."));
   section.text.push_back(LeakSentence(in.measured.quality));
   for (const data::GroupMerge& merge : in.data.merges) {
-    section.text.push_back(fmt::format(
-        "Leaking pair: {} have bit-identical current maps, so they are one design and stay "
-        "on one side.",
-        fmt::join(merge.members, " and ")));
+    section.text.push_back(
+        fmt::format("Leaking pair: {} have bit-identical current maps, so they are one "
+                    "design and stay "
+                    "on one side.",
+                    fmt::join(merge.members, " and ")));
   }
   section.text.push_back(fmt::format(
-      "Compared: {} maps, exact and per-channel hashes also under the 8 flips and quarter "
+      "Compared: {} maps, exact and per-channel hashes also under the 8 flips and "
+      "quarter "
       "turns; near duplicates below a relative distance of {} ({} pairs considered).",
       audit.maps, Human(audit.near_threshold), audit.near_considered));
   render::BarChart chart{.title = "Leaked test rows",
-                         .caption = "Test maps with a copy or relative in train or "
-                                    "validation.",
+                         .caption =
+                             "Test maps with a copy or relative in train or "
+                             "validation.",
                          .x_label = "test maps",
                          .part_names = {"leaked", "not leaked"},
                          .bars = {}};
@@ -273,9 +295,9 @@ render::Section SplitAuditSection(const SectionInputs& in) {
     int64_t tests = 0;
     for (const data::FoldAudit& fold : result.folds) tests += fold.test;
     const int64_t leaked = result.leaked_test_rows();
-    chart.bars.push_back({.label = std::move(name),
-                          .parts = {static_cast<double>(leaked),
-                                    static_cast<double>(tests - leaked)}});
+    chart.bars.push_back(
+        {.label = std::move(name),
+         .parts = {static_cast<double>(leaked), static_cast<double>(tests - leaked)}});
   };
   add("honest split (" + in.data.split.policy + ")", audit);
   add("careless split (" + in.data.naive.policy + ")", in.data.naive_audit);
@@ -290,15 +312,15 @@ render::Section SplitAuditSection(const SectionInputs& in) {
 
 render::Section LineageSection(const SectionInputs& in) {
   render::Section section{.id = "lineage", .title = "Data lineage and cleaning"};
-  section.text.push_back(fmt::format(
-      "Data set tag {}: digest of the split over the cleaned maps; {} maps in quarantine, "
-      "{} unreadable, {} suspected unit mistakes.",
-      in.data.lineage.dataset_tag().substr(0, 12), in.data.quarantined,
-      in.data.problems.size(), in.data.suspicions.size()));
+  section.text.push_back(
+      fmt::format("Data set tag {}: digest of the split over the cleaned maps; {} maps "
+                  "in quarantine, "
+                  "{} unreadable, {} suspected unit mistakes.",
+                  in.data.lineage.dataset_tag().substr(0, 12), in.data.quarantined,
+                  in.data.problems.size(), in.data.suspicions.size()));
   for (const std::string& note : in.data.notes) section.text.push_back(note);
-  render::Table stages{.title = "Stages",
-                       .columns = {"stage", "output digest", "counts"},
-                       .rows = {}};
+  render::Table stages{
+      .title = "Stages", .columns = {"stage", "output digest", "counts"}, .rows = {}};
   for (const data::LineageStage& stage : in.data.lineage.stages) {
     std::string counts;
     for (const auto& [name, count] : stage.counts) {
@@ -324,7 +346,8 @@ render::Section LineageSection(const SectionInputs& in) {
     }
     for (const data::UnitSuspicion& suspicion : in.data.suspicions) {
       problems.rows.push_back({std::string("unit"),
-                               suspicion.map_id + " " + suspicion.plane, suspicion.text});
+                               suspicion.map_id + " " + suspicion.plane,
+                               suspicion.text});
     }
     section.tables.push_back(std::move(problems));
   }

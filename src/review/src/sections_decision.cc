@@ -20,13 +20,14 @@ std::string YesNo(const std::optional<bool>& value) {
 render::Section ReproducibilitySection(const SectionInputs& in) {
   const analyze::Reproducibility& repro = in.measured.reproducibility;
   render::Section section{.id = "reproducibility", .title = "Seed reproducibility"};
-  section.text.push_back(fmt::format(
-      "The same plan and seed, run twice on {} ranks ({} samples): {}. {}",
-      in.runs.repeat_a.summary.world_size, in.runs.repeat_a.summary.samples,
-      analyze::ToString(repro.verdict), repro.reason));
-  section.text.push_back(fmt::format("Between seeds, relative MAE varies by {} (coefficient "
-                                     "of variation).",
-                                     Percent(in.measured.quality.seed_spread)));
+  section.text.push_back(
+      fmt::format("The same plan and seed, run twice on {} ranks ({} samples): {}. {}",
+                  in.runs.repeat_a.summary.world_size, in.runs.repeat_a.summary.samples,
+                  analyze::ToString(repro.verdict), repro.reason));
+  section.text.push_back(
+      fmt::format("Between seeds, relative MAE varies by {} (coefficient "
+                  "of variation).",
+                  Percent(in.measured.quality.seed_spread)));
   render::Table table{.title = "First run against second run",
                       .columns = {"compared", "result", "first", "second"},
                       .rows = {}};
@@ -41,7 +42,8 @@ render::Section ReproducibilitySection(const SectionInputs& in) {
   table.rows.push_back({std::string("sample order"), YesNo(repro.sample_order_equal),
                         std::string("-"), std::string("-")});
   table.rows.push_back({std::string("losses"), YesNo(repro.losses_equal),
-                        fmt::format("{} steps", repro.steps_compared), std::string("-")});
+                        fmt::format("{} steps", repro.steps_compared),
+                        std::string("-")});
   section.tables.push_back(std::move(table));
   return section;
 }
@@ -51,21 +53,25 @@ render::Section LatencySection(const SectionInputs& in) {
   render::Section section{.id = "latency",
                           .title = "Latency and energy against the exact solver"};
   if (!latency.solver_ms) {
-    section.text.push_back(fmt::format(
-        "One map through the model takes {}. The labels were not made here, so the exact "
-        "solver's cost is not measured.",
-        Short(latency.model_ms)));
+    section.text.push_back(
+        fmt::format("One map through the model takes {}. The labels were not made "
+                    "here, so the exact "
+                    "solver's cost is not measured.",
+                    Short(latency.model_ms)));
   } else {
-    const double ratio = latency.ratio && latency.ratio->value ? *latency.ratio->value : NAN;
+    const double ratio =
+        latency.ratio && latency.ratio->value ? *latency.ratio->value : NAN;
     section.text.push_back(
         ratio > 1
-            ? fmt::format("The exact solver WINS on this grid: it needs {} a map with no "
-                          "error, the model {} ({} times as long).",
-                          Short(*latency.solver_ms), Short(latency.model_ms), Human(ratio))
-            : fmt::format("The model needs {} a map, the exact solver {}: {} of its time, "
-                          "with the errors shown under Quality.",
-                          Short(latency.model_ms), Short(*latency.solver_ms),
-                          Percent(*latency.ratio)));
+            ? fmt::format(
+                  "The exact solver WINS on this grid: it needs {} a map with no "
+                  "error, the model {} ({} times as long).",
+                  Short(*latency.solver_ms), Short(latency.model_ms), Human(ratio))
+            : fmt::format(
+                  "The model needs {} a map, the exact solver {}: {} of its time, "
+                  "with the errors shown under Quality.",
+                  Short(latency.model_ms), Short(*latency.solver_ms),
+                  Percent(*latency.ratio)));
     section.text.push_back(
         "Energy: this machine offers no energy counter to the program, so CPU seconds "
         "stand for it; at equal power per busy core the energy ratio is the CPU-time "
@@ -84,27 +90,30 @@ render::Section LatencySection(const SectionInputs& in) {
 }
 
 render::Section KpiSection(const ReviewConfig& config, const evidence::Review& review) {
-  render::Section section{.id = "kpi", .title = "Deployment KPI dashboard and rollback plan"};
-  section.text.push_back("Watched after deployment: the requirements of this review, with "
-                         "the values that were accepted.");
+  render::Section section{.id = "kpi",
+                          .title = "Deployment KPI dashboard and rollback plan"};
+  section.text.push_back(
+      "Watched after deployment: the requirements of this review, with "
+      "the values that were accepted.");
   if (!config.framing.rollback_trigger.empty()) {
     section.text.push_back("Roll back when: " + config.framing.rollback_trigger + ".");
   }
-  render::Table kpis{.title = "KPIs",
-                     .columns = {"KPI", "accepted at", "alarm", "owner"},
-                     .rows = {}};
+  render::Table kpis{
+      .title = "KPIs", .columns = {"KPI", "accepted at", "alarm", "owner"}, .rows = {}};
   for (const evidence::RequirementResult& result : review.requirements) {
     const base::Requirement& requirement = result.requirement;
     kpis.rows.push_back(
         {requirement.title,
          result.estimate ? render::Cell(*result.estimate)
                          : render::Cell(std::string("not measured")),
-         fmt::format("{} {} {}",
-                     requirement.direction == base::Direction::kAtLeast ? "below" : "above",
-                     Human(requirement.bound), requirement.unit),
+         fmt::format(
+             "{} {} {}",
+             requirement.direction == base::Direction::kAtLeast ? "below" : "above",
+             Human(requirement.bound), requirement.unit),
          requirement.owner});
   }
-  render::Table steps{.title = "Rollback plan", .columns = {"step", "action"}, .rows = {}};
+  render::Table steps{
+      .title = "Rollback plan", .columns = {"step", "action"}, .rows = {}};
   for (size_t i = 0; i < config.framing.rollback_steps.size(); ++i) {
     steps.rows.push_back(
         {static_cast<double>(i + 1), config.framing.rollback_steps[i]});

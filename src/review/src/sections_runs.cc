@@ -14,7 +14,8 @@ using base::Human;
 
 double Ms(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 
-render::Series EvalSeries(std::string name, const record::RunRecord& run, bool by_seconds) {
+render::Series EvalSeries(std::string name, const record::RunRecord& run,
+                          bool by_seconds) {
   render::Series series{.name = std::move(name)};
   for (const record::EvalRecord& eval : run.evals) {
     series.x.push_back(by_seconds ? eval.train_seconds
@@ -50,8 +51,9 @@ void AddPoint(render::Series& series, double x, const base::Estimate& estimate) 
 
 render::LineChart EfficiencyChart(const analyze::ScalingReport& scaling) {
   render::LineChart chart{.title = "Scaling efficiency",
-                          .caption = "Throughput per rank against one rank; ideal is 1. "
-                                     "Whiskers: 95 % interval over interleaved repeats.",
+                          .caption =
+                              "Throughput per rank against one rank; ideal is 1. "
+                              "Whiskers: 95 % interval over interleaved repeats.",
                           .x_label = "ranks",
                           .y_label = "efficiency",
                           .log2_x = true};
@@ -81,7 +83,8 @@ render::BarChart LossChart(const analyze::ScalingReport& scaling) {
     if (point.world_size == 1) continue;
     const auto part = [](const base::Estimate& e) { return e.value.value_or(0); };
     chart.bars.push_back(
-        {.label = fmt::format("{} ranks, {}", point.world_size, analyze::ToString(point.rule)),
+        {.label = fmt::format("{} ranks, {}", point.world_size,
+                              analyze::ToString(point.rule)),
          .parts = {part(point.loss.compute), part(point.loss.exposed_comm),
                    part(point.loss.data), part(point.loss.other)}});
   }
@@ -93,12 +96,14 @@ render::BarChart LossChart(const analyze::ScalingReport& scaling) {
 render::Section AugmentationSection(const SectionInputs& in) {
   render::Section section{.id = "augmentation", .title = "Augmentation effect"};
   if (!in.measured.augmentation) {
-    section.text.push_back("No effect could be measured: " + in.measured.augmentation_problem);
+    section.text.push_back("No effect could be measured: " +
+                           in.measured.augmentation_problem);
     return section;
   }
   const analyze::Effect& effect = *in.measured.augmentation;
   section.text.push_back(fmt::format(
-      "{}: {}. {} with it minus without it: {}{}. Judged on validation so that the test "
+      "{}: {}. {} with it minus without it: {}{}. Judged on validation so that the "
+      "test "
       "maps stay untouched.",
       effect.input.option, analyze::ToString(effect.verdict), effect.input.metric,
       Short(effect.difference),
@@ -118,7 +123,8 @@ render::Section AugmentationSection(const SectionInputs& in) {
   for (size_t i = 0; i < effect.input.on.size(); ++i) {
     const std::string& label = effect.input.labels[i];
     chart.bars.push_back({.label = label + ", with", .parts = {effect.input.on[i]}});
-    chart.bars.push_back({.label = label + ", without", .parts = {effect.input.off[i]}});
+    chart.bars.push_back(
+        {.label = label + ", without", .parts = {effect.input.off[i]}});
     table.rows.push_back({label, effect.input.on[i], effect.input.off[i],
                           effect.input.on[i] - effect.input.off[i]});
   }
@@ -136,8 +142,8 @@ render::Section HyperparameterSection(const SectionInputs& in) {
   }
   section.text.push_back(fmt::format(
       "{} trials of {} samples each; best: {} with {} {}. {}", trials.rows.size(),
-      in.runs.tune.front().run.summary.samples, trials.rows.front().trial.id, trials.metric,
-      Short(trials.rows.front().metric), trials.caution));
+      in.runs.tune.front().run.summary.samples, trials.rows.front().trial.id,
+      trials.metric, Short(trials.rows.front().metric), trials.caution));
   render::BarChart chart{.title = "Trials, best first",
                          .caption = "Lower is better; short runs, one seed.",
                          .x_label = trials.metric,
@@ -160,7 +166,7 @@ render::Section HyperparameterSection(const SectionInputs& in) {
         {row.trial.id, value("learning_rate"), value("samples"),
          row.finished ? render::Cell(row.metric) : render::Cell(row.trial.failure),
          row.behind_best,
-         std::string(!row.within_noise    ? "seed noise unknown"
+         std::string(!row.within_noise   ? "seed noise unknown"
                      : *row.within_noise ? "no, within seed noise"
                                          : "yes"),
          row.trial.seconds});
@@ -206,28 +212,31 @@ render::Section ScalingSection(const SectionInputs& in) {
 render::Section CommsSection(const SectionInputs& in) {
   const analyze::CommsProfile& profile = in.measured.profile;
   render::Section section{.id = "comms-profile", .title = "Communication profile"};
-  section.text.push_back(fmt::format(
-      "A rank waits for communication in {} of step time (step records). In the traces {} "
-      "of step time is communication, {} of it hidden behind compute; exposed wait {} and "
-      "exposed transfer {} of step time.",
-      Percent(profile.exposed_share), Percent(profile.comm_share),
-      Percent(profile.overlap_share), Percent(profile.exposed_wait_share),
-      Percent(profile.exposed_transfer_share)));
-  section.text.push_back(fmt::format(
-      "Collectives matched over ranks: {} ({}); {} spans without a partner. Load balance "
-      "{}; page faults per step {}.",
-      profile.matching.matched, profile.matching.reason, profile.matching.unmatched_spans,
-      Short(profile.load_balance), Short(profile.faults_per_step)));
+  section.text.push_back(
+      fmt::format("A rank waits for communication in {} of step time (step records). "
+                  "In the traces {} "
+                  "of step time is communication, {} of it hidden behind compute; "
+                  "exposed wait {} and "
+                  "exposed transfer {} of step time.",
+                  Percent(profile.exposed_share), Percent(profile.comm_share),
+                  Percent(profile.overlap_share), Percent(profile.exposed_wait_share),
+                  Percent(profile.exposed_transfer_share)));
+  section.text.push_back(
+      fmt::format("Collectives matched over ranks: {} ({}); {} spans without a "
+                  "partner. Load balance "
+                  "{}; page faults per step {}.",
+                  profile.matching.matched, profile.matching.reason,
+                  profile.matching.unmatched_spans, Short(profile.load_balance),
+                  Short(profile.faults_per_step)));
   for (const std::string& problem : in.measured.trace_problems) {
     section.text.push_back(problem);
   }
-  render::BarChart chart{
-      .title = "Step time by phase",
-      .caption = "Mean over ranks and steps after warm-up.",
-      .x_label = "share of step time",
-      .part_names = {"data", "forward", "backward", "exposed communication", "optimizer",
-                     "other"},
-      .bars = {}};
+  render::BarChart chart{.title = "Step time by phase",
+                         .caption = "Mean over ranks and steps after warm-up.",
+                         .x_label = "share of step time",
+                         .part_names = {"data", "forward", "backward",
+                                        "exposed communication", "optimizer", "other"},
+                         .bars = {}};
   const auto share = [](const base::Estimate& e) { return e.value.value_or(0); };
   chart.bars.push_back(
       {.label = fmt::format("{} ranks", profile.world_size),
@@ -246,15 +255,15 @@ render::Section CommsSection(const SectionInputs& in) {
   }
   render::Table ranks{.title = "Ranks",
                       .columns = {"rank", "steps", "forward ms", "backward ms",
-                                  "exposed communication ms", "optimizer ms", "times last",
-                                  "wait caused ms", "own wait ms"},
+                                  "exposed communication ms", "optimizer ms",
+                                  "times last", "wait caused ms", "own wait ms"},
                       .rows = {}};
   for (const analyze::RankTotals& rank : profile.ranks) {
-    ranks.rows.push_back({static_cast<double>(rank.rank), static_cast<double>(rank.steps),
-                          Ms(rank.forward_ns), Ms(rank.backward_ns),
-                          Ms(rank.exposed_comm_ns), Ms(rank.optimizer_ns),
-                          static_cast<double>(rank.times_last), Ms(rank.wait_caused_ns),
-                          Ms(rank.wait_ns)});
+    ranks.rows.push_back({static_cast<double>(rank.rank),
+                          static_cast<double>(rank.steps), Ms(rank.forward_ns),
+                          Ms(rank.backward_ns), Ms(rank.exposed_comm_ns),
+                          Ms(rank.optimizer_ns), static_cast<double>(rank.times_last),
+                          Ms(rank.wait_caused_ns), Ms(rank.wait_ns)});
   }
   section.tables.push_back(std::move(ranks));
   section.tables.push_back(std::move(collectives));
@@ -265,7 +274,8 @@ render::Section TimelineSection(const SectionInputs& in) {
   const analyze::Timeline& timeline = in.measured.timeline;
   render::Section section{.id = "timeline", .title = "Training timeline"};
   section.text.push_back(fmt::format(
-      "Steps {} to {} of the first run, from {}: data batch, forward, backward, optimizer "
+      "Steps {} to {} of the first run, from {}: data batch, forward, backward, "
+      "optimizer "
       "step, evaluation and checkpoint per rank, collectives on their own lane.{}",
       timeline.first_step, timeline.last_step, timeline.source,
       timeline.dropped_spans > 0
@@ -297,9 +307,11 @@ render::Section TimelineSection(const SectionInputs& in) {
 
 render::Section TimeToAccuracySection(const SectionInputs& in) {
   const analyze::TimeToAccuracy& tta = in.measured.time_to_accuracy;
-  render::Section section{.id = "time-to-accuracy", .title = "Loss and time to accuracy"};
+  render::Section section{.id = "time-to-accuracy",
+                          .title = "Loss and time to accuracy"};
   section.text.push_back(fmt::format(
-      "{} of {} runs reached {} {}; time {}, at the evaluation that saw it (the one before "
+      "{} of {} runs reached {} {}; time {}, at the evaluation that saw it (the one "
+      "before "
       "was at {}). Samples to target {}. Evaluation takes {} of training time. {}",
       tta.reached, tta.runs.size(), tta.metric, Human(tta.target), Short(tta.seconds),
       Short(tta.seconds_before), Short(tta.samples), Percent(tta.evaluation_share),
@@ -314,7 +326,8 @@ render::Section TimeToAccuracySection(const SectionInputs& in) {
                          .y_label = "loss"};
   for (const FoldRun& run : in.runs.honest) {
     if (run.fold != 0) continue;
-    quality.series.push_back(EvalSeries(fmt::format("seed {}", run.seed), run.run, true));
+    quality.series.push_back(
+        EvalSeries(fmt::format("seed {}", run.seed), run.run, true));
     loss.series.push_back(LossSeries(fmt::format("seed {}", run.seed), run.run));
   }
   if (tta.target > 0) {
@@ -324,10 +337,10 @@ render::Section TimeToAccuracySection(const SectionInputs& in) {
   }
   section.figures.emplace_back(std::move(quality));
   section.figures.emplace_back(std::move(loss));
-  render::Table table{.title = "Runs",
-                      .columns = {"run", "reached", "after s", "by s", "samples",
-                                  "evaluation share"},
-                      .rows = {}};
+  render::Table table{
+      .title = "Runs",
+      .columns = {"run", "reached", "after s", "by s", "samples", "evaluation share"},
+      .rows = {}};
   for (const analyze::TargetTime& run : tta.runs) {
     table.rows.push_back({run.label, std::string(run.reached ? "yes" : "no"),
                           run.seconds_low, run.seconds_high,
@@ -378,15 +391,18 @@ render::Section TrainingLogSection(const SectionInputs& in) {
   const auto add = [&](const std::string& name, const record::RunRecord& run) {
     const record::RunSummary& summary = run.summary;
     table.rows.push_back(
-        {name, static_cast<double>(summary.world_size), static_cast<double>(summary.samples),
-         summary.startup_seconds, summary.train_seconds, summary.cpu_seconds,
+        {name, static_cast<double>(summary.world_size),
+         static_cast<double>(summary.samples), summary.startup_seconds,
+         summary.train_seconds, summary.cpu_seconds,
          static_cast<double>(summary.samples) / std::max(summary.train_seconds, 1e-9),
          run.evals.empty() ? render::Cell(std::string("-"))
                            : render::Cell(run.evals.back().relative_mae),
-         static_cast<double>(summary.restarts), summary.parameters_sha256.substr(0, 12)});
+         static_cast<double>(summary.restarts),
+         summary.parameters_sha256.substr(0, 12)});
   };
   for (const FoldRun& run : in.runs.honest) {
-    add(fmt::format("{}, seed {}", in.data.split.folds[run.fold].name, run.seed), run.run);
+    add(fmt::format("{}, seed {}", in.data.split.folds[run.fold].name, run.seed),
+        run.run);
   }
   for (const FoldRun& run : in.runs.naive) {
     add(fmt::format("careless {}", in.data.naive.folds[run.fold].name), run.run);

@@ -8,8 +8,8 @@
 namespace stepslack::review {
 
 const std::string& ProgramDigest() {
-  // An executable that can not read itself gets a digest that never matches a cache entry
-  // of a readable one; results stay right, only the cache is lost.
+  // An executable that can not read itself gets a digest that never matches a cache
+  // entry of a readable one; results stay right, only the cache is lost.
   static const std::string digest =
       base::Sha256OfFile(base::ExecutablePath()).value_or("unreadable");
   return digest;
@@ -19,7 +19,9 @@ void StageRunner::Begin(std::string_view name) {
   context_.progress->Stage(++stage_index_, stage_count_, name);
 }
 
-void StageRunner::End(std::string_view summary) { context_.progress->EndStage(summary); }
+void StageRunner::End(std::string_view summary) {
+  context_.progress->EndStage(summary);
+}
 
 base::Status StageRunner::CheckStop() const {
   if (!context_.StopRequested()) return {};

@@ -1,5 +1,5 @@
-// Runs the named stages of a review in order: shows progress, finds a finished stage again
-// by the digest of everything it was given, and records new ones in the room.
+// Runs the named stages of a review in order: shows progress, finds a finished stage
+// again by the digest of everything it was given, and records new ones in the room.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,9 @@ class StageRunner {
   void Begin(std::string_view name);
   void End(std::string_view summary);
 
-  // A cached stage. `inputs` must hold everything the result depends on; the program's own
-  // digest is added. `compute` runs only when no finished stage with this key is there.
+  // A cached stage. `inputs` must hold everything the result depends on; the program's
+  // own digest is added. `compute` runs only when no finished stage with this key is
+  // there.
   base::Result<store::StageOutput> Cached(
       std::string_view name, const base::Json& inputs,
       const std::function<base::Result<store::StageOutput>()>& compute);

@@ -13,7 +13,8 @@ namespace {
 using record::RunRecord;
 using record::TrainPlan;
 
-// Steps of a scaling run that are not measured: allocator, caches and thread pools settle.
+// Steps of a scaling run that are not measured: allocator, caches and thread pools
+// settle.
 constexpr int64_t kScaleWarmupSteps = 5;
 constexpr int64_t kScaleValidationTiles = 4;
 
@@ -128,9 +129,10 @@ base::Status RunAugmentation(StageRunner& runner, const ReviewConfig& config,
   for (const uint64_t seed : config.train.seeds) {
     TrainPlan plan = maker.Make(data.split.folds.front(), seed);
     plan.augment = false;
-    SS_TRY(RunRecord run, series.Next(fmt::format("no augmentation, seed {}", seed), plan,
-                                      config.train.ranks));
-    out.without_augmentation.push_back({.fold = 0, .seed = seed, .run = std::move(run)});
+    SS_TRY(RunRecord run, series.Next(fmt::format("no augmentation, seed {}", seed),
+                                      plan, config.train.ranks));
+    out.without_augmentation.push_back(
+        {.fold = 0, .seed = seed, .run = std::move(run)});
   }
   runner.End(fmt::format("{} runs without augmentation", config.train.seeds.size()));
   return {};
@@ -150,8 +152,9 @@ base::Status RunTune(StageRunner& runner, const ReviewConfig& config,
   for (const double rate : config.study.tune_learning_rates) {
     TrainPlan plan = base_plan;
     plan.learning_rate = rate;
-    SS_TRY(RunRecord run,
-           series.Next(fmt::format("learning rate {}", base::Human(rate)), plan, ranks));
+    SS_TRY(
+        RunRecord run,
+        series.Next(fmt::format("learning rate {}", base::Human(rate)), plan, ranks));
     out.tune.push_back({.learning_rate = rate, .run = std::move(run)});
   }
   SS_TRY(out.repeat_a, series.Next("same seed, first time", base_plan, ranks, 0));
@@ -184,20 +187,23 @@ base::Status RunScale(StageRunner& runner, const ReviewConfig& config,
   const int ranks = std::max(2, config.train.ranks);
   const int64_t batch = config.study.scale_batch;
   const int64_t share = std::max<int64_t>(1, batch / ranks);
-  out.scale = {
-      {.world_size = 1, .global_batch = batch, .per_rank_batch = batch},
-      {.world_size = ranks, .global_batch = batch, .per_rank_batch = share},
-      {.world_size = ranks, .global_batch = batch, .per_rank_batch = share,
-       .synchronise = false},
-      {.world_size = ranks, .global_batch = batch * ranks, .per_rank_batch = batch,
-       .weak = true}};
+  out.scale = {{.world_size = 1, .global_batch = batch, .per_rank_batch = batch},
+               {.world_size = ranks, .global_batch = batch, .per_rank_batch = share},
+               {.world_size = ranks,
+                .global_batch = batch,
+                .per_rank_batch = share,
+                .synchronise = false},
+               {.world_size = ranks,
+                .global_batch = batch * ranks,
+                .per_rank_batch = batch,
+                .weak = true}};
   const auto repeats = static_cast<size_t>(config.study.scale_repeats);
   RunSeries series(runner, launcher, repeats * out.scale.size());
   for (size_t repeat = 0; repeat < repeats; ++repeat) {
     for (ScaleRuns& group : out.scale) {
       const std::string label =
-          fmt::format("{} rank{}, {}{}", group.world_size, group.world_size > 1 ? "s" : "",
-                      group.weak ? "weak" : "strong",
+          fmt::format("{} rank{}, {}{}", group.world_size,
+                      group.world_size > 1 ? "s" : "", group.weak ? "weak" : "strong",
                       group.synchronise ? "" : ", no communication");
       SS_TRY(RunRecord run,
              series.Next(label,
@@ -213,7 +219,8 @@ base::Status RunScale(StageRunner& runner, const ReviewConfig& config,
 
 }  // namespace
 
-base::Result<TrainStages> RunTrainStages(StageRunner& runner, const ReviewConfig& config,
+base::Result<TrainStages> RunTrainStages(StageRunner& runner,
+                                         const ReviewConfig& config,
                                          const DataStages& data,
                                          const study::Launcher& launcher) {
   const PlanMaker maker(config, data);

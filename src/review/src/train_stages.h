@@ -40,11 +40,12 @@ struct TrainStages {
   std::vector<FoldRun> naive;
   std::vector<FoldRun> without_augmentation;  // same folds and seeds as honest, fold 0
   std::vector<TuneRun> tune;
-  record::RunRecord repeat_a, repeat_b;       // same plan, same seed
+  record::RunRecord repeat_a, repeat_b;  // same plan, same seed
   std::vector<ScaleRuns> scale;
 };
 
-base::Result<TrainStages> RunTrainStages(StageRunner& runner, const ReviewConfig& config,
+base::Result<TrainStages> RunTrainStages(StageRunner& runner,
+                                         const ReviewConfig& config,
                                          const DataStages& data,
                                          const study::Launcher& launcher);
 

@@ -27,7 +27,8 @@ void Bind(sqlite3_stmt* statement, int index, std::string_view text) {
 }
 
 std::string Text(sqlite3_stmt* statement, int column) {
-  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+  const auto* text =
+      reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
   return text != nullptr ? text : "";
 }
 
@@ -37,7 +38,8 @@ Ledger::Ledger(sqlite3* database, std::string path)
     : database_(database), path_(std::move(path)) {}
 
 Ledger::Ledger(Ledger&& other) noexcept
-    : database_(std::exchange(other.database_, nullptr)), path_(std::move(other.path_)) {}
+    : database_(std::exchange(other.database_, nullptr)),
+      path_(std::move(other.path_)) {}
 
 Ledger& Ledger::operator=(Ledger&& other) noexcept {
   std::swap(database_, other.database_);
@@ -58,7 +60,8 @@ tl::unexpected<base::Error> Ledger::Failure() const {
 }
 
 base::Status Ledger::Execute(const char* sql) const {
-  if (sqlite3_exec(database_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return Failure();
+  if (sqlite3_exec(database_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+    return Failure();
   return {};
 }
 
@@ -102,10 +105,10 @@ base::Result<std::optional<std::string>> Ledger::FindStage(std::string_view name
 }
 
 base::Status Ledger::SaveStage(const StageEntry& entry, std::string_view output) {
-  const Statement statement = Prepare(
-      database_,
-      "INSERT OR REPLACE INTO stages (name, key, output, seconds, created_utc) "
-      "VALUES (?, ?, ?, ?, ?)");
+  const Statement statement =
+      Prepare(database_,
+              "INSERT OR REPLACE INTO stages (name, key, output, seconds, created_utc) "
+              "VALUES (?, ?, ?, ?, ?)");
   if (statement == nullptr) return Failure();
   Bind(statement.get(), 1, entry.name);
   Bind(statement.get(), 2, entry.key);

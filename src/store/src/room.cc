@@ -30,7 +30,8 @@ class RoomLock {
  public:
   RoomLock() = default;
   explicit RoomLock(int descriptor) : descriptor_(descriptor) {}
-  RoomLock(RoomLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  RoomLock(RoomLock&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)) {}
   RoomLock& operator=(RoomLock&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
     return *this;
@@ -59,7 +60,8 @@ base::Result<RoomLock> TakeLock(const std::string& path) {
   return RoomLock(descriptor);
 }
 
-// Makes the marker in a new or empty folder; refuses to adopt a folder with other content.
+// Makes the marker in a new or empty folder; refuses to adopt a folder with other
+// content.
 base::Status Adopt(const std::string& path) {
   if (base::PathExists(JoinPath(path, kMarker))) return {};
   if (base::PathExists(path)) {
@@ -76,8 +78,9 @@ base::Status Adopt(const std::string& path) {
                   "give an empty or new folder as --room");
     }
   }
-  return base::WriteFileAtomic(JoinPath(path, kMarker),
-                               "# A stepslack room. See docs/formats.md.\nschema = 1\n");
+  return base::WriteFileAtomic(
+      JoinPath(path, kMarker),
+      "# A stepslack room. See docs/formats.md.\nschema = 1\n");
 }
 
 int64_t FileSize(const std::string& path) {
@@ -104,16 +107,18 @@ base::Result<Room> Room::Open(const std::string& path) {
   SS_RETURN_IF_ERROR(Adopt(path));
   SS_TRY(const uint64_t free, base::FreeBytes(path));
   if (free < kMinFreeBytes) {
-    return Fail("STORE-0003", ExitCode::kEnvironment,
-                fmt::format("only {} MiB are free, at least 64 MiB are needed", free >> 20),
-                path, "free some space, or give a --room on another disk");
+    return Fail(
+        "STORE-0003", ExitCode::kEnvironment,
+        fmt::format("only {} MiB are free, at least 64 MiB are needed", free >> 20),
+        path, "free some space, or give a --room on another disk");
   }
   const std::string hidden = JoinPath(path, ".stepslack");
   for (const char* folder : {"objects", "runs"}) {
     SS_RETURN_IF_ERROR(base::MakeFolders(JoinPath(hidden, folder)));
   }
   SS_TRY(RoomLock lock, TakeLock(JoinPath(hidden, "lock")));
-  std::error_code ignored;  // leftovers of a killed process; failing to remove is harmless
+  std::error_code
+      ignored;  // leftovers of a killed process; failing to remove is harmless
   std::filesystem::remove_all(JoinPath(hidden, "scratch"), ignored);
   SS_RETURN_IF_ERROR(base::MakeFolders(JoinPath(hidden, "scratch")));
   SS_TRY(Ledger ledger, Ledger::Open(JoinPath(hidden, "ledger.db")));
@@ -148,8 +153,8 @@ base::Result<std::string> Room::PutFile(const std::string& path) {
   SS_RETURN_IF_ERROR(base::MakeFolders(base::ParentFolder(target)));
   if (::rename(path.c_str(), target.c_str()) != 0) {
     return Fail("STORE-0009", ExitCode::kEnvironment,
-                fmt::format("cannot move into the room: {}", std::strerror(errno)), path,
-                "check free space and permissions of the room");
+                fmt::format("cannot move into the room: {}", std::strerror(errno)),
+                path, "check free space and permissions of the room");
   }
   return digest;
 }

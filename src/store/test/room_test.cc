@@ -97,8 +97,9 @@ TEST_F(RoomTest, FolderWithForeignContentIsRefused) {
 
 TEST_F(RoomTest, DamagedLedgerIsNamedAsIntegrityError) {
   { ASSERT_TRUE(Room::Open(folder_).has_value()); }
-  ASSERT_TRUE(base::WriteFileAtomic(folder_ + "/.stepslack/ledger.db",
-                                    std::string(8192, 'x')).has_value());
+  ASSERT_TRUE(
+      base::WriteFileAtomic(folder_ + "/.stepslack/ledger.db", std::string(8192, 'x'))
+          .has_value());
   std::filesystem::remove(folder_ + "/.stepslack/ledger.db-wal");
   const auto room = Room::Open(folder_);
   ASSERT_FALSE(room.has_value());

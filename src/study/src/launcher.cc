@@ -98,8 +98,8 @@ class RankGroup {
     return running ? -1 : 0;
   }
 
-  // What the failed ranks say. A killed rank explains the others' communication errors, so
-  // it is named first.
+  // What the failed ranks say. A killed rank explains the others' communication errors,
+  // so it is named first.
   base::Error Failure(const std::string& label) {
     const int64_t deadline = base::NowNs() + static_cast<int64_t>(kGraceSeconds * 1e9);
     while (base::NowNs() < deadline && AnyRunning()) {
@@ -108,12 +108,13 @@ class RankGroup {
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
       const auto end = ranks_[rank].Poll();
       if (end && end->signal != 0) {
-        return {"STUDY-0003", ExitCode::kEnvironment,
-                fmt::format("rank {} was killed by signal {} ({})", rank, end->signal,
-                            sigabbrev_np(end->signal)),
-                fmt::format("run `{}`", label),
-                "run the same command again: the run resumes from its last checkpoint "
-                "(signal 9 without a person behind it is often the out-of-memory killer)"};
+        return {
+            "STUDY-0003", ExitCode::kEnvironment,
+            fmt::format("rank {} was killed by signal {} ({})", rank, end->signal,
+                        sigabbrev_np(end->signal)),
+            fmt::format("run `{}`", label),
+            "run the same command again: the run resumes from its last checkpoint "
+            "(signal 9 without a person behind it is often the out-of-memory killer)"};
       }
     }
     return EndedWithError(label);
@@ -133,7 +134,8 @@ class RankGroup {
       std::string said = LastError(folder_, static_cast<int>(rank));
       if (said.empty()) said = "it wrote no error message";
       return {"STUDY-0002", static_cast<ExitCode>(end->exit_code),
-              fmt::format("rank {} ended with exit code {}: {}", rank, end->exit_code, said),
+              fmt::format("rank {} ended with exit code {}: {}", rank, end->exit_code,
+                          said),
               fmt::format("run `{}`", label),
               fmt::format("see {}", LogPath(folder_, static_cast<int>(rank)))};
     }
@@ -167,10 +169,11 @@ base::Status Watch(const Launcher& launcher, const RunRequest& request,
     }
     const double silent_s = static_cast<double>(base::NowNs() - last_change_ns) * 1e-9;
     if (silent_s > launcher.stall_seconds) {
-      return Fail("STUDY-0004", ExitCode::kEnvironment,
-                  fmt::format("no progress for {:.0f} s; the ranks were ended", silent_s),
-                  fmt::format("run `{}`", request.label),
-                  "look for a stopped process or a full machine, then run again");
+      return Fail(
+          "STUDY-0004", ExitCode::kEnvironment,
+          fmt::format("no progress for {:.0f} s; the ranks were ended", silent_s),
+          fmt::format("run `{}`", request.label),
+          "look for a stopped process or a full machine, then run again");
     }
     std::this_thread::sleep_for(kPollInterval);
   }
@@ -182,8 +185,9 @@ base::Result<Launcher> FindLauncher(const std::string& worker,
                                     const std::string& runs_folder) {
   auto digest = base::Sha256OfFile(worker);
   if (!digest) {
-    return Fail("STUDY-0001", ExitCode::kEnvironment, "the training worker is not there",
-                worker, "build the target stepslack-worker (./run does)");
+    return Fail("STUDY-0001", ExitCode::kEnvironment,
+                "the training worker is not there", worker,
+                "build the target stepslack-worker (./run does)");
   }
   Launcher launcher;
   launcher.worker = worker;
@@ -206,7 +210,8 @@ std::string RunId(const Launcher& launcher, const RunRequest& request) {
   return base::Sha256Of(identity.Dump(-1)).substr(0, 16);
 }
 
-base::Result<record::RunRecord> Execute(const Launcher& launcher, const RunRequest& request,
+base::Result<record::RunRecord> Execute(const Launcher& launcher,
+                                        const RunRequest& request,
                                         const base::Context& context,
                                         const RunProgress& progress) {
   const std::string folder = JoinPath(launcher.runs_folder, RunId(launcher, request));

@@ -15,7 +15,8 @@
 namespace stepslack::study {
 namespace {
 
-// Real processes, scripted: what the launcher does must not depend on who the worker is.
+// Real processes, scripted: what the launcher does must not depend on who the worker
+// is.
 class LauncherTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -35,8 +36,8 @@ class LauncherTest : public testing::Test {
     return *launcher;
   }
   base::Result<record::RunRecord> Run(const Launcher& launcher, int ranks) {
-    return Execute(launcher, {.label = "seed 1", .plan = {}, .world_size = ranks}, context_,
-                   [](int64_t, double) {});
+    return Execute(launcher, {.label = "seed 1", .plan = {}, .world_size = ranks},
+                   context_, [](int64_t, double) {});
   }
 
   std::string folder_;
@@ -45,10 +46,9 @@ class LauncherTest : public testing::Test {
 };
 
 TEST_F(LauncherTest, KilledRankIsNamedThoughAnotherRankReportsAnError) {
-  const auto run = Run(
-      Script("[ $STEPSLACK_RANK = 1 ] && kill -9 $$\nsleep 0.2\n"
-             "echo 'error[COMM-0001]: peer closed' >&2\nexit 4\n"),
-      2);
+  const auto run = Run(Script("[ $STEPSLACK_RANK = 1 ] && kill -9 $$\nsleep 0.2\n"
+                              "echo 'error[COMM-0001]: peer closed' >&2\nexit 4\n"),
+                       2);
   ASSERT_FALSE(run.has_value());
   EXPECT_EQ(run.error().id, "STUDY-0003");
   EXPECT_EQ(run.error().what, "rank 1 was killed by signal 9 (KILL)");
@@ -56,7 +56,8 @@ TEST_F(LauncherTest, KilledRankIsNamedThoughAnotherRankReportsAnError) {
 }
 
 TEST_F(LauncherTest, FailingRankPassesItsMessageAndExitCodeOn) {
-  const auto run = Run(Script("echo 'error[TRAIN-0001]: x.npy: no such file' >&2\nexit 3\n"), 1);
+  const auto run =
+      Run(Script("echo 'error[TRAIN-0001]: x.npy: no such file' >&2\nexit 3\n"), 1);
   ASSERT_FALSE(run.has_value());
   EXPECT_EQ(run.error().id, "STUDY-0002");
   EXPECT_EQ(run.error().exit_code, base::ExitCode::kInput);
@@ -120,9 +121,10 @@ TEST_F(LauncherTest, TailReadsOnlyWholeLinesAndStartsOverAfterARewrite) {
   EXPECT_EQ(tail.samples(), 16);
   EXPECT_TRUE(std::isnan(tail.relative_mae()));
   EXPECT_FALSE(tail.Read());
-  ASSERT_TRUE(base::WriteFileAtomic(
-                  path, "{\"kind\":\"eval\",\"samples_total\":8,\"relative_mae\":0.5}\n")
-                  .has_value());
+  ASSERT_TRUE(
+      base::WriteFileAtomic(
+          path, "{\"kind\":\"eval\",\"samples_total\":8,\"relative_mae\":0.5}\n")
+          .has_value());
   EXPECT_TRUE(tail.Read());
   EXPECT_EQ(tail.samples(), 8);
   EXPECT_EQ(tail.relative_mae(), 0.5);

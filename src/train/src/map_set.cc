@@ -15,43 +15,12 @@ constexpr int kMaxClasses = 64;
 // Planes that a quantity other than the current becomes: itself and its logarithm,
 // which spreads small values (distances next to a pad).
 constexpr int kQuantityPlanes = 2;
-// Block means of the current: how much flows around, at a glance.
-constexpr int64_t kBlockSides[] = {4, 16};
-constexpr int kCurrentPlanes = 1 + static_cast<int>(std::size(kBlockSides));
-
 std::string ShapeText(const std::vector<int64_t>& shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i) {
     text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
   }
   return text + "]";
-}
-
-// Replaces each side x side block by its mean (blocks are stretched where the side does
-// not divide the map).
-void BlockMeans(int64_t height, int64_t width, int64_t side, const float* in,
-                float* out) {
-  const int64_t rows = std::max<int64_t>(1, height / side);
-  const int64_t columns = std::max<int64_t>(1, width / side);
-  for (int64_t r = 0; r < rows; ++r) {
-    const int64_t top = r * height / rows;
-    const int64_t bottom = (r + 1) * height / rows;
-    for (int64_t c = 0; c < columns; ++c) {
-      const int64_t left = c * width / columns;
-      const int64_t right = (c + 1) * width / columns;
-      double sum = 0;
-      for (int64_t y = top; y < bottom; ++y) {
-        for (int64_t x = left; x < right; ++x) {
-          sum += static_cast<double>(in[y * width + x]);
-        }
-      }
-      const auto mean = static_cast<float>(
-          sum / static_cast<double>((bottom - top) * (right - left)));
-      for (int64_t y = top; y < bottom; ++y) {
-        std::fill(out + y * width + left, out + y * width + right, mean);
-      }
-    }
-  }
 }
 
 }  // namespace
@@ -70,7 +39,7 @@ base::Result<MapSet> MapSet::Load(const record::TrainPlan& plan) {
     set.classes_[static_cast<size_t>(plan.categorical_channels[i])] =
         plan.category_counts[i];
   }
-  set.planes_ = kCurrentPlanes;
+  set.planes_ = 1;  // the current
   for (size_t channel = 1; channel < set.classes_.size(); ++channel) {
     set.planes_ += set.classes_[channel] > 0 ? set.classes_[channel] : kQuantityPlanes;
   }
@@ -244,11 +213,6 @@ void MapSet::EncodeInputs(int64_t index, int transform, std::span<float> out) co
       static_cast<float>(1.0 / mean_current_[static_cast<size_t>(index)]);
   ApplyDihedral(transform, height_, width_, Channel(index, 0).data(), plane);
   for (size_t i = 0; i < size; ++i) plane[i] *= factor;
-  const float* current = plane;
-  for (int64_t side : kBlockSides) {
-    plane += size;
-    BlockMeans(height_, width_, side, current, plane);
-  }
   std::vector<float> turned(size);
   for (int64_t channel = 1; channel < channels_; ++channel) {
     ApplyDihedral(transform, height_, width_, Channel(index, channel).data(),

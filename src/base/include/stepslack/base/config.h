@@ -14,8 +14,8 @@ namespace stepslack::base {
 
 // One TOML table. Reads mark keys as known; Finish() refuses the rest. Type and range
 // errors are collected, the first one in file order is returned by Finish().
-// Errors: CONF-0001 syntax, CONF-0002 unknown key, CONF-0003 wrong type or out of range,
-// CONF-0004 missing key.
+// Errors: CONF-0001 syntax, CONF-0002 unknown key, CONF-0003 wrong type or out of
+// range, CONF-0004 missing key.
 class ConfigTable {
  public:
   static Result<ConfigTable> Parse(std::string_view text, std::string_view file_name);

@@ -16,8 +16,8 @@ int64_t NowNs();
 // Wall-clock time as "2026-11-30T15:20:41Z".
 std::string UtcNow();
 
-// Progress on stderr: redrawn in place on a terminal after one second, else one plain line
-// at most every 30 s and when a stage ends. Never on stdout.
+// Progress on stderr: redrawn in place on a terminal after one second, else one plain
+// line at most every 30 s and when a stage ends. Never on stdout.
 class Progress {
  public:
   enum class Mode { kTerminal, kPlain, kQuiet };
@@ -41,9 +41,9 @@ class Progress {
 };
 
 struct Context {
-  Progress* progress = nullptr;              // not owned, never null inside stages
+  Progress* progress = nullptr;  // not owned, never null inside stages
   int threads = 1;
-  const std::atomic<bool>* stop = nullptr;   // set by SIGINT/SIGTERM; may be null
+  const std::atomic<bool>* stop = nullptr;  // set by SIGINT/SIGTERM; may be null
   bool StopRequested() const { return stop != nullptr && stop->load(); }
 };
 

@@ -1,5 +1,5 @@
-// Files: whole reads, atomic writes, gzip. Errors: BASE-0001 cannot open, BASE-0002 cannot
-// write, BASE-0003 gzip data damaged.
+// Files: whole reads, atomic writes, gzip. Errors: BASE-0001 cannot open, BASE-0002
+// cannot write, BASE-0003 gzip data damaged.
 #pragma once
 
 #include <cstdint>

@@ -19,17 +19,17 @@ class Json {
   using Object = std::map<std::string, Json, std::less<>>;
 
   Json() = default;
-  Json(std::nullptr_t) {}                                  // NOLINT(runtime/explicit)
-  Json(bool value) : value_(value) {}                      // NOLINT(runtime/explicit)
+  Json(std::nullptr_t) {}                                   // NOLINT(runtime/explicit)
+  Json(bool value) : value_(value) {}                       // NOLINT(runtime/explicit)
   Json(int value) : value_(static_cast<int64_t>(value)) {}  // NOLINT
-  Json(int64_t value) : value_(value) {}                   // NOLINT(runtime/explicit)
+  Json(int64_t value) : value_(value) {}                    // NOLINT(runtime/explicit)
   Json(uint64_t value) : value_(static_cast<int64_t>(value)) {}  // NOLINT
   Json(double value) : value_(value) {}                    // NOLINT(runtime/explicit)
   Json(const char* value) : value_(std::string(value)) {}  // NOLINT
   Json(std::string value) : value_(std::move(value)) {}    // NOLINT(runtime/explicit)
   Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT
-  Json(Array value) : value_(std::move(value)) {}          // NOLINT(runtime/explicit)
-  Json(Object value) : value_(std::move(value)) {}         // NOLINT(runtime/explicit)
+  Json(Array value) : value_(std::move(value)) {}   // NOLINT(runtime/explicit)
+  Json(Object value) : value_(std::move(value)) {}  // NOLINT(runtime/explicit)
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   bool is_bool() const { return std::holds_alternative<bool>(value_); }
@@ -61,11 +61,12 @@ class Json {
   friend bool operator==(const Json&, const Json&) = default;
 
  private:
-  std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
+  std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object>
+      value_;
 };
 
-// Parses UTF-8 JSON text; `name` is used in errors (BASE-0004). Depth is limited to 200;
-// integers beyond int64 become doubles.
+// Parses UTF-8 JSON text; `name` is used in errors (BASE-0004). Depth is limited to
+// 200; integers beyond int64 become doubles.
 Result<Json> ParseJson(std::string_view text, std::string_view name);
 
 // Shortest text that reads back to the same double; "null" when not finite.

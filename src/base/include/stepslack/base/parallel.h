@@ -7,7 +7,8 @@
 
 namespace stepslack::base {
 
-// Calls body(i) for i in [0, count) on up to `threads` threads (0: one per usable core).
+// Calls body(i) for i in [0, count) on up to `threads` threads (0: one per usable
+// core).
 void ParallelFor(size_t count, int threads, const std::function<void(size_t)>& body);
 
 // Cores this process may run on (affinity mask), at least 1.

@@ -13,10 +13,10 @@
 namespace stepslack::base {
 
 struct ProcessSpec {
-  std::vector<std::string> argv;               // argv[0] is the executable's path
-  std::map<std::string, std::string> env;      // added to the parent's environment
-  std::string log_path;                        // stdout and stderr, appended
-  int core = -1;                               // pin to this core; -1: leave as it is
+  std::vector<std::string> argv;           // argv[0] is the executable's path
+  std::map<std::string, std::string> env;  // added to the parent's environment
+  std::string log_path;                    // stdout and stderr, appended
+  int core = -1;                           // pin to this core; -1: leave as it is
 };
 
 struct ProcessEnd {
@@ -24,8 +24,8 @@ struct ProcessEnd {
   int signal = 0;     // terminating signal
 };
 
-// A child in its own process group; it is killed when the parent dies (PDEATHSIG) and when
-// the handle is destroyed while it still runs.
+// A child in its own process group; it is killed when the parent dies (PDEATHSIG) and
+// when the handle is destroyed while it still runs.
 class Process {
  public:
   static Result<Process> Start(const ProcessSpec& spec);  // PROC-0001

@@ -1,5 +1,5 @@
-// Errors as values. Three kinds are kept apart (docs/style.md): an expected failure is a
-// Result, a bad record in a good file is a counter, a bug of ours is SS_CHECK.
+// Errors as values. Three kinds are kept apart (docs/style.md): an expected failure is
+// a Result, a bad record in a good file is a counter, a bug of ours is SS_CHECK.
 #pragma once
 
 #include <string>
@@ -55,16 +55,16 @@ std::string Describe(const Error& error);
 // SS_TRY(auto x, Compute());  returns the Error upward, else binds the value to x.
 #define SS_TRY(declaration, expression) \
   SS_TRY_INNER(SS_CONCAT(ss_result_, __LINE__), declaration, expression)
-#define SS_TRY_INNER(result, declaration, expression)                         \
-  auto result = (expression);                                                 \
+#define SS_TRY_INNER(result, declaration, expression)                        \
+  auto result = (expression);                                                \
   if (!result.has_value()) return tl::unexpected(std::move(result).error()); \
   declaration = std::move(result).value()
 
 // SS_RETURN_IF_ERROR(Write(...));  for functions that return Status.
-#define SS_RETURN_IF_ERROR(expression)                                   \
-  do {                                                                   \
-    if (auto ss_status = (expression); !ss_status.has_value())           \
-      return tl::unexpected(std::move(ss_status).error());               \
+#define SS_RETURN_IF_ERROR(expression)                         \
+  do {                                                         \
+    if (auto ss_status = (expression); !ss_status.has_value()) \
+      return tl::unexpected(std::move(ss_status).error());     \
   } while (false)
 
 // Our own bug: prints the condition and aborts. User input must never reach it.

@@ -33,7 +33,8 @@ base::Result<std::map<std::string, FloatArray>> ParseNpz(std::string_view bytes,
 std::string EncodeNpy(const std::vector<int64_t>& shape, const float* values);
 base::Status WriteNpy(const std::string& path, const std::vector<int64_t>& shape,
                       const float* values);
-// Stored (not deflated) zip entries in key order, time stamps zero: same input, same bytes.
+// Stored (not deflated) zip entries in key order, time stamps zero: same input, same
+// bytes.
 base::Status WriteNpz(const std::string& path,
                       const std::map<std::string, FloatArray>& arrays);
 

@@ -8,7 +8,7 @@
 namespace stepslack::review {
 
 struct MetricInfo {
-  std::string_view name;      // "mae_mv"
+  std::string_view name;  // "mae_mv"
   std::string_view unit;
   std::string_view category;  // "quality", "efficiency", ... (docs/causes.md)
   std::string_view meaning;

@@ -1,4 +1,5 @@
-// review.toml: what is decided, by which requirements, on which data, with what training.
+// review.toml: what is decided, by which requirements, on which data, with what
+// training.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +12,19 @@
 namespace stepslack::review {
 
 struct DataConfig {
-  std::string source;        // "embedded" or "folder"
-  std::string folder;        // for "folder"; the --data flag replaces it
-  uint64_t seed = 1;         // embedded: generator
+  std::string source;  // "embedded" or "folder"
+  std::string folder;  // for "folder"; the --data flag replaces it
+  uint64_t seed = 1;   // embedded: generator
   int families = 0;
   int variants = 0;
-  int tile = 64;             // side of a training tile, pixels
-  int stride = 0;            // between tiles; 0: tile
-  int downscale = 1;         // pixels of the map per pixel of a tile
+  int tile = 64;      // side of a training tile, pixels
+  int stride = 0;     // between tiles; 0: tile
+  int downscale = 1;  // pixels of the map per pixel of a tile
 };
 
 struct SplitConfig {
-  std::string policy;        // "by_group" or "leave_one_group_out"
-  std::string source;        // leave_one_group_out: whose groups are left out
+  std::string policy;  // "by_group" or "leave_one_group_out"
+  std::string source;  // leave_one_group_out: whose groups are left out
   uint64_t seed = 1;
   double test_share = 0.15;
   double validation_share = 0.10;
@@ -49,21 +50,21 @@ struct StudyConfig {
   std::vector<double> tune_learning_rates;
   int64_t tune_samples = 0;
   int scale_repeats = 3;
-  int64_t scale_steps = 24;      // measured optimizer steps a run
-  int64_t scale_batch = 16;      // global batch (strong), per-rank batch (weak)
+  int64_t scale_steps = 24;  // measured optimizer steps a run
+  int64_t scale_batch = 16;  // global batch (strong), per-rank batch (weak)
 };
 
 struct GatedRequirement {
   base::Requirement requirement;
-  std::string gate;              // "ship", or "pilot": needed even for a pilot
-  std::string category;          // what causes it can be explained by, see docs/causes.md
+  std::string gate;      // "ship", or "pilot": needed even for a pilot
+  std::string category;  // what causes it can be explained by, see docs/causes.md
 };
 
 struct ReviewConfig {
-  std::string file;              // path it was read from
+  std::string file;  // path it was read from
   std::string text_sha256;
   evidence::Framing framing;
-  std::string primary;           // id of the requirement that the capsule quotes
+  std::string primary;  // id of the requirement that the capsule quotes
   bool baseline_in_production = false;
   DataConfig data;
   SplitConfig split;
@@ -72,7 +73,8 @@ struct ReviewConfig {
   std::vector<GatedRequirement> requirements;
 };
 
-// CONF-... for syntax, unknown keys and ranges; REV-0001 for a metric that is not known.
+// CONF-... for syntax, unknown keys and ranges; REV-0001 for a metric that is not
+// known.
 base::Result<ReviewConfig> LoadReviewConfig(const std::string& path);
 
 }  // namespace stepslack::review

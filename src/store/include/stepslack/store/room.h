@@ -35,8 +35,8 @@ struct StageEntry {
 class Room {
  public:
   // Creates the room if the folder is absent or empty, then takes the lock.
-  // STORE-0001 not a room, STORE-0002 used by another process, STORE-0003 too little free
-  // space (< 64 MiB), STORE-0004 ledger damaged or of a newer version.
+  // STORE-0001 not a room, STORE-0002 used by another process, STORE-0003 too little
+  // free space (< 64 MiB), STORE-0004 ledger damaged or of a newer version.
   static base::Result<Room> Open(const std::string& path);
   Room(Room&&) noexcept;
   Room& operator=(Room&&) noexcept;

@@ -1,6 +1,6 @@
-// Starts the ranks of a training run as local processes, pins them, watches them, and ends
-// all of them as soon as one fails. Finished runs are found again by the digest of what
-// they were given; a run that was interrupted resumes from its checkpoint.
+// Starts the ranks of a training run as local processes, pins them, watches them, and
+// ends all of them as soon as one fails. Finished runs are found again by the digest of
+// what they were given; a run that was interrupted resumes from its checkpoint.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ base::Result<Launcher> FindLauncher(const std::string& worker,
                                     const std::string& runs_folder);
 
 struct RunRequest {
-  std::string label;          // "seed 2", for people
+  std::string label;  // "seed 2", for people
   record::TrainPlan plan;
   int world_size = 1;
   // Tells apart runs that are repeated on purpose with an equal plan.
@@ -41,7 +41,8 @@ std::string RunId(const Launcher& launcher, const RunRequest& request);
 
 // Reads the finished run or executes it. STUDY-0002 a rank ended with an error,
 // STUDY-0003 a rank was killed, STUDY-0004 a rank hangs, STUDY-0005 interrupted.
-base::Result<record::RunRecord> Execute(const Launcher& launcher, const RunRequest& request,
+base::Result<record::RunRecord> Execute(const Launcher& launcher,
+                                        const RunRequest& request,
                                         const base::Context& context,
                                         const RunProgress& progress);
 
