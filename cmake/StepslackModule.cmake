@@ -52,6 +52,8 @@ function(stepslack_test name)
   target_link_libraries(${name} PRIVATE ${T_LINK} stepslack_flags GTest::gtest_main
                         GTest::gmock rapidcheck stdc++)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  # Tests are compiled often and run briefly: optimising them costs more than it gives.
+  target_compile_options(${name} PRIVATE -O1)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                         ${CMAKE_BINARY_DIR}/tests)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES

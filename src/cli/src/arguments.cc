@@ -103,7 +103,7 @@ base::Result<Arguments> ParseArguments(int argc, const char* const* argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first.empty() || first == "-h" || first == "--help" || first == "help") {
     arguments.help = true;
-    arguments.reference = argc > 2 && std::string_view(argv[2]) == "--markdown";
+    if (argc > 2) arguments.reference = argv[2];
     return arguments;
   }
   if (first == "--version") {

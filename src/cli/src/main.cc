@@ -73,8 +73,10 @@ int main(int argc, char** argv) {
   if (!arguments) return Complain(arguments.error());
   if (arguments->version)
     return Deliver("stepslack " STEPSLACK_VERSION "\n", "-", ExitCode::kOk);
-  if (arguments->reference)
+  if (arguments->reference == "--markdown") {
     return Deliver(cli::ReferenceMarkdown(), "-", ExitCode::kOk);
+  }
+  if (arguments->reference == "--man") return Deliver(cli::ManPage(), "-", ExitCode::kOk);
   if (arguments->help) {
     const auto* verb = arguments->verb;
     return Deliver(verb != nullptr ? cli::VerbHelp(*verb) : cli::OverviewHelp(), "-",

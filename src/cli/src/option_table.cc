@@ -17,6 +17,21 @@ std::string Left(const OptionInfo& option) {
   return text;
 }
 
+// Text for roff: a leading dot or quote would be a request, a dash a soft hyphen.
+std::string Roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\' || c == '-') out += '\\';
+    out += c;
+  }
+  if (out.starts_with('.') || out.starts_with('\'')) out.insert(0, "\\&");
+  return out;
+}
+
+std::string ManOption(const OptionInfo& option) {
+  return fmt::format(".TP\n.B {}\n{}\n", Roff(Left(option)), Roff(option.help));
+}
+
 std::string OptionLine(const OptionInfo& option) {
   std::string text = fmt::format("  {:<24} {}", Left(option), option.help);
   if (!option.choices.empty()) {
@@ -145,6 +160,22 @@ std::string BashCompletion() {
       "}}\n"
       "complete -F _stepslack stepslack\n",
       verbs, cases);
+}
+
+std::string ManPage() {
+  std::string text =
+      ".TH STEPSLACK 1\n.SH NAME\nstepslack \\- sign\\-off for distributed training\n"
+      ".SH SYNOPSIS\n.B stepslack\n.I VERB\n[options]\n";
+  for (const VerbInfo& verb : Verbs()) {
+    text += fmt::format(".SH {}\n{}\n", Roff(verb.name), Roff(verb.summary));
+    for (const OptionInfo& option : verb.options) text += ManOption(option);
+    text += ".PP\nExamples:\n.nf\n";
+    for (const std::string_view example : verb.examples) text += Roff(example) + "\n";
+    text += ".fi\n";
+  }
+  text += ".SH COMMON OPTIONS\n";
+  for (const OptionInfo& option : CommonOptions()) text += ManOption(option);
+  return text + ".SH EXIT STATUS\n" + Roff(kExitCodes);
 }
 
 std::string ReferenceMarkdown() {

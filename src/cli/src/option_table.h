@@ -34,5 +34,6 @@ std::string OverviewHelp();                  // bare command, -h
 std::string VerbHelp(const VerbInfo& verb);  // examples first, exit codes last
 std::string BashCompletion();
 std::string ReferenceMarkdown();  // docs/cli.md
+std::string ManPage();            // docs/stepslack.1
 
 }  // namespace stepslack::cli

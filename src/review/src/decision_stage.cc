@@ -145,9 +145,12 @@ void AddPrimary(const DecisionInputs& in, evidence::ReviewInputs& inputs) {
   add("U-Net", quality.model);
   const quality::SliceQuality* worst = nullptr;
   const base::Estimate* worst_estimate = nullptr;
+  // One family of many is no slice to act on: its number has no interval.
+  const bool many_groups = quality.model.groups > in.config.split.min_test_groups;
   for (const quality::SliceQuality& slice : quality.slices) {
     const base::Estimate* estimate = PickQuality(metric, slice.quality);
     if (estimate == nullptr || !estimate->value) continue;
+    if (many_groups && slice.dimension == "group") continue;
     const bool worse = worst_estimate == nullptr ||
                        (lower_is_better ? *estimate->value > *worst_estimate->value
                                         : *estimate->value < *worst_estimate->value);

@@ -59,7 +59,8 @@ std::optional<int64_t> Needed(Design design, double effect, double deviation,
   while (true) {
     const std::optional<double> power =
         PowerAt(design, n, effect, deviation, options.alpha);
-    if (!power.has_value() || static_cast<double>(n) > kMostRuns) return std::nullopt;
+    if (!power.has_value() || std::isnan(*power)) return std::nullopt;
+    if (static_cast<double>(n) > kMostRuns) return std::nullopt;
     if (*power >= options.power) return n;
     ++n;
   }
