@@ -56,9 +56,13 @@ function(stepslack_test name)
   target_compile_options(${name} PRIVATE -O1)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                         ${CMAKE_BINARY_DIR}/tests)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES
-    TIMEOUT 300 LABELS "${T_LABELS}"
-    ENVIRONMENT "STEPSLACK_SOURCE=${CMAKE_SOURCE_DIR};STEPSLACK_BIN=${CMAKE_BINARY_DIR}")
+  # An empty property value would vanish and shift the rest; a list would be split.
+  set(labels)
+  if(T_LABELS)
+    set(labels LABELS ${T_LABELS})
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 ${labels}
+    ENVIRONMENT STEPSLACK_SOURCE=${CMAKE_SOURCE_DIR})
 endfunction()
 
 # A fuzz target is compiled twice at most: with libFuzzer when asked, and always with a

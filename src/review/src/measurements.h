@@ -40,7 +40,8 @@ struct Measurements {
   analyze::TrialTable trials;
   analyze::Overfit overfit;
   LatencyComparison latency;
-  std::vector<std::string> trace_problems;  // traces that could not be read
+  std::optional<base::Estimate> steal_share;  // of CPU time, while ranks were running
+  std::vector<std::string> trace_problems;    // traces that could not be read
 };
 
 base::Result<Measurements> Measure(StageRunner& runner, const ReviewConfig& config,

@@ -8,6 +8,7 @@
 #include "artifact_writer.h"
 #include "data_stages.h"
 #include "decision_stage.h"
+#include "host_load.h"
 #include "measurements.h"
 #include "measurements_json.h"
 #include "sections.h"
@@ -145,8 +146,10 @@ base::Result<StageOutput> ComputeReview(StageRunner& runner, const ReviewConfig&
                                         const study::Launcher& launcher,
                                         const diagnose::Catalogue& catalogue) {
   SS_TRY(const DataStages data, RunDataStages(runner, config));
+  const CpuTimes before = ReadCpuTimes();
   SS_TRY(const TrainStages runs, RunTrainStages(runner, config, data, launcher));
-  SS_TRY(const Measurements measured, Measure(runner, config, data, runs));
+  SS_TRY(Measurements measured, Measure(runner, config, data, runs));
+  measured.steal_share = StealShare(before, ReadCpuTimes());
 
   runner.Begin("decide");
   ArtifactWriter writer(runner.room());

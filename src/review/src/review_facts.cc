@@ -13,6 +13,8 @@
 namespace stepslack::review {
 namespace {
 
+constexpr size_t kWarmupSteps = 5;
+
 using base::Estimate;
 using base::Exact;
 
@@ -79,6 +81,67 @@ std::optional<Estimate> OrderRepeats(const record::RunRecord& run) {
   if (compared < 2) return std::nullopt;
   return Exact(repeats ? 1 : 0, "1", compared, "rank-steps",
                "digests of the sample indices of every batch");
+}
+
+double ComputeNs(const record::StepRecord& step) {
+  return static_cast<double>(step.forward_ns + step.backward_ns + step.optimizer_ns);
+}
+
+// Variation over ranks of the compute time within one step, mean over steps of a run.
+std::optional<Estimate> ImbalanceCv(const TrainStages& runs) {
+  std::vector<double> by_run;
+  for (const FoldRun& run : runs.honest) {
+    const auto& ranks = run.run.steps;
+    if (ranks.size() < 2) return std::nullopt;
+    size_t steps = ranks.front().size();
+    for (const auto& rank : ranks) steps = std::min(steps, rank.size());
+    double sum = 0;
+    size_t counted = 0;
+    for (size_t i = kWarmupSteps; i < steps; ++i) {
+      double mean = 0;
+      for (const auto& rank : ranks) mean += ComputeNs(rank[i]);
+      mean /= static_cast<double>(ranks.size());
+      double square = 0;
+      for (const auto& rank : ranks) square += std::pow(ComputeNs(rank[i]) - mean, 2);
+      if (mean <= 0) continue;
+      sum += std::sqrt(square / static_cast<double>(ranks.size() - 1)) / mean;
+      ++counted;
+    }
+    if (counted > 0) by_run.push_back(sum / static_cast<double>(counted));
+  }
+  return stats::MeanInterval(by_run, "1", "runs");
+}
+
+// Compute nanoseconds a sample of one rank, after warm-up.
+double ComputePerSample(const record::RunRecord& run) {
+  double ns = 0;
+  double samples = 0;
+  for (const auto& rank : run.steps) {
+    for (size_t i = kWarmupSteps; i < rank.size(); ++i) {
+      ns += ComputeNs(rank[i]);
+      samples += static_cast<double>(rank[i].rank_samples);
+    }
+  }
+  return samples > 0 ? ns / samples : 0;
+}
+
+// Compute time per sample at all ranks over that at one, equal batch per rank: what
+// shared memory, caches and cores cost. Paired over the interleaved repeats.
+std::optional<Estimate> ComputeSlowdown(const TrainStages& runs) {
+  const ScaleRuns* one = nullptr;
+  const ScaleRuns* many = nullptr;
+  for (const ScaleRuns& group : runs.scale) {
+    if (group.world_size == 1) one = &group;
+    if (group.world_size > 1 && group.weak) many = &group;
+  }
+  if (one == nullptr || many == nullptr) return std::nullopt;
+  std::vector<double> at_one;
+  std::vector<double> at_many;
+  for (size_t i = 0; i < std::min(one->runs.size(), many->runs.size()); ++i) {
+    at_one.push_back(ComputePerSample(one->runs[i]));
+    at_many.push_back(ComputePerSample(many->runs[i]));
+  }
+  return stats::PairedLogRatioInterval(at_many, at_one, "paired repeats");
 }
 
 class FactCollector {
@@ -233,7 +296,24 @@ void AddRuntimeFacts(const DataStages&, const TrainStages& runs,
                          blas.find("mkl") == std::string::npos &&
                          blas.find("blis") == std::string::npos;
   facts.AddExact("runtime.blas_reference", reference ? 1 : 0, 1, "host", "host facts");
-  facts.AddExact("runtime.unpinned", 0, 1, "launcher", "host facts");
+  const auto& runtime = runs.honest.front().run.summary.runtime;
+  if (const auto cores = runtime.find("cores_allowed"); cores != runtime.end()) {
+    facts.AddExact("runtime.unpinned", cores->second == "1" ? 0 : 1, 1, "rank",
+                   "multi-node training log");
+  }
+  facts.Add("data.imbalance_cv", ImbalanceCv(runs), comms);
+  if (profile.traced_steps > 0) {
+    int64_t collectives = 0;
+    for (const analyze::CollectiveRow& row : profile.collectives)
+      collectives += row.count;
+    facts.AddExact("comm.collectives_per_step",
+                   static_cast<double>(collectives * profile.world_size) /
+                       static_cast<double>(profile.traced_steps),
+                   profile.traced_steps, "rank-steps", comms);
+  }
+  facts.Add("hardware.compute_slowdown", ComputeSlowdown(runs),
+            "scaling efficiency chart");
+  facts.Add("hardware.steal_share", measured.steal_share, "host facts");
   facts.AddExact("runtime.oversubscription",
                  static_cast<double>(profile.world_size) / base::UsableCores(), 1,
                  "host", "host facts");

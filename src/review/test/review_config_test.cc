@@ -76,18 +76,23 @@ TEST_P(BadConfigTest, IsRefusedWithPlaceAndNextStep) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadConfigTest,
     testing::Values(
-        BadCase{"ranks = 2", "ranks = 0", "CONF-0003", "`ranks` must be a whole number"},
-        BadCase{"seeds = [1, 2, 3]", "seeds = [1, 1, 2]", "CONF-0003", "different seeds"},
+        BadCase{"ranks = 2", "ranks = 0", "CONF-0003",
+                "`ranks` must be a whole number"},
+        BadCase{"seeds = [1, 2, 3]", "seeds = [1, 1, 2]", "CONF-0003",
+                "different seeds"},
         BadCase{"metric = \"mae_mv\"", "metric = \"mea_mv\"", "CONF-0003", "not known"},
         BadCase{"at_most = 10.0", "", "CONF-0003", "exactly one of"},
         BadCase{"at_most = 10.0", "at_most = nan", "CONF-0003", "`at_most`"},
-        BadCase{"policy = \"by_group\"", "policy = \"by_luck\"", "CONF-0003", "by_luck"},
-        BadCase{"families = 256", "familes = 256", "CONF-0002", "unknown key `familes`"},
+        BadCase{"policy = \"by_group\"", "policy = \"by_luck\"", "CONF-0003",
+                "by_luck"},
+        BadCase{"families = 256", "familes = 256", "CONF-0002",
+                "unknown key `familes`"},
         BadCase{"tile = 64", "tile = 65", "CONF-0003", "multiple of"},
         BadCase{"primary = \"relative-mae\"", "primary = \"x\"", "CONF-0003", "id `x`"},
         BadCase{"workflow = ", "workflows = ", "CONF-0004", "`workflow` is missing"},
         BadCase{"id = \"mae\"", "id = \"leak-free\"", "CONF-0003", "two requirements"},
-        BadCase{"owner = \"ml_platform_lead\"", "owner = \"me\"", "CONF-0003", "`me`"}));
+        BadCase{"owner = \"ml_platform_lead\"", "owner = \"me\"", "CONF-0003",
+                "`me`"}));
 
 TEST(MetricsTest, NamesAreUniqueAndDescribed) {
   for (const MetricInfo& metric : Metrics()) {

@@ -21,7 +21,8 @@ class StageRunnerTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // Runs the stage "count" with the given input; returns how often it was computed so far.
+  // Runs the stage "count" with the given input; returns how often it was computed so
+  // far.
   int Run(store::Room& room, int input) {
     StageRunner runner(room, context_, 1);
     base::Json inputs;
@@ -72,8 +73,9 @@ TEST_F(StageRunnerTest, StopRequestIsAnInterruption) {
   ASSERT_TRUE(room.has_value());
   stop_ = true;
   StageRunner runner(*room, context_, 1);
-  const auto output = runner.Cached(
-      "x", {}, []() -> base::Result<store::StageOutput> { return store::StageOutput{}; });
+  const auto output = runner.Cached("x", {}, []() -> base::Result<store::StageOutput> {
+    return store::StageOutput{};
+  });
   ASSERT_FALSE(output.has_value());
   EXPECT_EQ(output.error().exit_code, base::ExitCode::kInterrupted);
 }

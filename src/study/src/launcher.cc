@@ -63,11 +63,14 @@ class RankGroup {
     for (int rank = 0; rank < world_size_; ++rank) {
       base::ProcessSpec spec;
       spec.argv = {launcher.worker, "--run-dir", folder_};
-      spec.env = {{"STEPSLACK_RANK", std::to_string(rank)},
-                  {"STEPSLACK_WORLD_SIZE", std::to_string(world_size_)},
-                  {"STEPSLACK_STORE", store},
-                  {"OMP_NUM_THREADS", "1"},
-                  {"OPENBLAS_NUM_THREADS", "1"}};
+      spec.env = {
+          {"STEPSLACK_RANK", std::to_string(rank)},
+          {"STEPSLACK_WORLD_SIZE", std::to_string(world_size_)},
+          {"STEPSLACK_STORE", store},
+          {"OMP_NUM_THREADS", "1"},
+          {"OPENBLAS_NUM_THREADS", "1"},
+          // Huge pages for the heap: a page fault costs more than the work on it.
+          {"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"}};
       spec.log_path = LogPath(folder_, rank);
       // Unpinned ranks can end up sharing one core while another is idle.
       if (!cores.empty()) spec.core = cores[static_cast<size_t>(rank) % cores.size()];
@@ -80,7 +83,9 @@ class RankGroup {
 
   ~RankGroup() {
     for (base::Process& rank : ranks_) rank.Kill();
-    if (!store_.empty()) ::unlink(store_.c_str());
+    if (store_.empty()) return;
+    ::unlink(store_.c_str());
+    ::unlink((store_ + ".board").c_str());  // the ranks' progress board
   }
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;

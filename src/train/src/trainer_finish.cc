@@ -6,6 +6,7 @@
 #include "process_usage.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/base/file.h"
+#include "stepslack/base/parallel.h"
 #include "stepslack/model/runtime.h"
 #include "stepslack/record/array_file.h"
 #include "trainer.h"
@@ -114,6 +115,7 @@ void Trainer::FillSummary(record::RunSummary& summary) const {
   summary.restarts = cursor_.restarts;
   summary.runtime = model::RuntimeFacts();
   summary.runtime["transport"] = communicator_.transport_name();
+  summary.runtime["cores_allowed"] = std::to_string(base::UsableCores());
   summary.runtime["buckets"] = std::to_string(reducer_.bucket_count());
   summary.runtime["input_planes"] = std::to_string(maps_.planes());
 }

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <set>
@@ -26,8 +25,9 @@ using base::Process;
 using base::ProcessEnd;
 
 std::string WorkerPath() {
-  const char* folder = std::getenv("STEPSLACK_BIN");
-  return base::JoinPath(folder == nullptr ? "." : folder, "stepslack-worker");
+  // Tests lie in tests/ beside the worker.
+  return base::JoinPath(base::ParentFolder(base::ParentFolder(base::ExecutablePath())),
+                        "stepslack-worker");
 }
 
 std::vector<Process> StartRanks(const TinyRun& run, int ranks) {

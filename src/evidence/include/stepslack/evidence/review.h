@@ -14,10 +14,11 @@
 namespace stepslack::evidence {
 
 enum class Decision { kShip, kRollback, kBoundedPilot, kEscalate };
-std::string_view ToString(Decision decision);  // "ship", "rollback", "bounded pilot", ...
+std::string_view ToString(
+    Decision decision);  // "ship", "rollback", "bounded pilot", ...
 
 struct Tags {
-  std::string dataset;   // digests of content, 64 hexadecimal digits
+  std::string dataset;  // digests of content, 64 hexadecimal digits
   std::string model;
   std::string runtime;
   std::string hardware;
@@ -34,7 +35,7 @@ struct ChecklistItem {
   std::string id;
   std::string text;
   base::Verdict verdict = base::Verdict::kNotRun;
-  std::string proof;     // one sentence with the numbers
+  std::string proof;  // one sentence with the numbers
   std::string artifact;
 };
 
@@ -45,25 +46,25 @@ struct PromptAnswer {
 };
 
 struct Artifact {
-  std::string name;    // "split audit"
-  std::string path;    // relative to the room
+  std::string name;  // "split audit"
+  std::string path;  // relative to the room
   std::string sha256;
 };
 
 // Risk shares in [0, 1], with the weights of docs (7 : 5 : 4 unless configured).
 struct RiskBar {
-  std::string name;    // "data leakage", "overfit drift", "reproducibility gaps"
+  std::string name;  // "data leakage", "overfit drift", "reproducibility gaps"
   std::optional<double> share;
   double weight = 0;
-  std::string basis;   // how the share was measured
+  std::string basis;  // how the share was measured
 };
 
 // From review.toml: what the model is for and who answers.
 struct Framing {
   std::string title;
-  std::string path;              // capsule PATH
-  std::string workflow_decision; // the decision that the model output influences
-  std::string limits;            // what the model must never replace
+  std::string path;               // capsule PATH
+  std::string workflow_decision;  // the decision that the model output influences
+  std::string limits;             // what the model must never replace
   std::map<std::string, std::string> owners;  // role -> person or team
   std::vector<std::string> rollback_steps;
   std::string rollback_trigger;
@@ -85,8 +86,8 @@ struct DecisionMemo {
 };
 
 struct Capsule {
-  std::string path, workload_slice, primary_metric, failing_layer, owner, primary_artifact,
-      primary_artifact_sha256, decision;
+  std::string path, workload_slice, primary_metric, failing_layer, owner,
+      primary_artifact, primary_artifact_sha256, decision;
 };
 
 struct Review {
