@@ -1,6 +1,7 @@
-// Exact IR-drop solve against a yardstick measured beside it: as many sweeps of a 5-point
-// stencil over two layers as the solve has iterations, the least arithmetic that a
-// conjugate-gradient method without preconditioner needs for its matrix products.
+// Exact IR-drop solve against a yardstick measured beside it: as many sweeps of a
+// 5-point stencil over two layers as the solve has iterations, the least arithmetic
+// that a conjugate-gradient method without preconditioner needs for its matrix
+// products.
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
@@ -22,7 +23,8 @@ double StencilSweepsCpuNs(int tiles, int sweeps) {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     for (size_t i = side; i + side < 2 * layer; ++i) {
-      to[i] = 4.1 * from[i] - from[i - 1] - from[i + 1] - from[i - side] - from[i + side];
+      to[i] =
+          4.1 * from[i] - from[i - 1] - from[i + 1] - from[i - side] - from[i + side];
     }
     std::swap(from, to);
     benchmark::DoNotOptimize(from.data());

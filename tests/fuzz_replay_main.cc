@@ -1,5 +1,5 @@
-// Replays a folder of inputs through a libFuzzer target, so that every test run covers the
-// corpus without a fuzzing compiler.
+// Replays a folder of inputs through a libFuzzer target, so that every test run covers
+// the corpus without a fuzzing compiler.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
       if (!entry.is_regular_file()) continue;
       std::ifstream file(entry.path(), std::ios::binary);
       const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()),
+                             bytes.size());
       ++replayed;
     }
   }

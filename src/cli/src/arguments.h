@@ -14,7 +14,8 @@ struct Arguments {
   const VerbInfo* verb = nullptr;  // null: overview help was asked for
   bool help = false;
   bool version = false;
-  // `stepslack help --markdown` or `--man`: all verbs, as docs/cli.md or docs/stepslack.1.
+  // `stepslack help --markdown` or `--man`: all verbs, as docs/cli.md or
+  // docs/stepslack.1.
   std::string reference;
   std::map<std::string, std::string, std::less<>> values;  // by option name
   bool Has(std::string_view name) const { return values.contains(name); }

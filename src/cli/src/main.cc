@@ -76,7 +76,8 @@ int main(int argc, char** argv) {
   if (arguments->reference == "--markdown") {
     return Deliver(cli::ReferenceMarkdown(), "-", ExitCode::kOk);
   }
-  if (arguments->reference == "--man") return Deliver(cli::ManPage(), "-", ExitCode::kOk);
+  if (arguments->reference == "--man")
+    return Deliver(cli::ManPage(), "-", ExitCode::kOk);
   if (arguments->help) {
     const auto* verb = arguments->verb;
     return Deliver(verb != nullptr ? cli::VerbHelp(*verb) : cli::OverviewHelp(), "-",

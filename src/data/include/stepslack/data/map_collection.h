@@ -14,7 +14,8 @@ struct Channel {
   bool categorical = false;  // class index, not a quantity
 };
 
-// One map with its label. Row-major, row = x, column = y; every plane is height * width.
+// One map with its label. Row-major, row = x, column = y; every plane is height *
+// width.
 struct WholeMap {
   std::string id;      // unique in the collection
   std::string group;   // leakage unit: design or family

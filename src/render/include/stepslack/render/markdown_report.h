@@ -18,8 +18,8 @@ base::Result<std::string> RenderDecision(const evidence::Review& review);
 // count. A memo that is refused is replaced by the reason.
 std::string RenderMarkdown(const Report& report);
 
-// For text from users inside a line: backslash before what Markdown would interpret; line
-// ends become spaces.
+// For text from users inside a line: backslash before what Markdown would interpret;
+// line ends become spaces.
 std::string EscapeMarkdown(std::string_view text);
 
 }  // namespace stepslack::render

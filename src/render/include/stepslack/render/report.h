@@ -1,5 +1,6 @@
-// The report as a document: sections with sentences, figures and tables. Renderers (text,
-// markdown, HTML) take this struct; they do no arithmetic beyond laying marks out.
+// The report as a document: sections with sentences, figures and tables. Renderers
+// (text, markdown, HTML) take this struct; they do no arithmetic beyond laying marks
+// out.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ struct Table {
 struct Series {
   std::string name;
   std::vector<double> x;
-  std::vector<double> y;             // NaN: a gap
-  std::vector<double> low, high;     // empty, or one interval per point
-  bool steps = false;                // staircase (survival curves)
+  std::vector<double> y;          // NaN: a gap
+  std::vector<double> low, high;  // empty, or one interval per point
+  bool steps = false;             // staircase (survival curves)
   bool dashed = false;
   bool points = true;
 };
@@ -49,8 +50,8 @@ struct LineChart {
 
 struct Bar {
   std::string label;
-  std::vector<double> parts;         // one value per part name; one part: a plain bar
-  std::optional<double> low, high;   // interval of the total
+  std::vector<double> parts;        // one value per part name; one part: a plain bar
+  std::optional<double> low, high;  // interval of the total
 };
 
 // Horizontal bars, plain or stacked: risk bars, effects, shares, hyperparameters.
@@ -77,11 +78,11 @@ struct TimelineChart {
 };
 
 struct MapImage {
-  std::string name;                  // "input current", "target", "prediction", "error"
+  std::string name;  // "input current", "target", "prediction", "error"
   std::string unit;
   int64_t height = 0, width = 0;
-  std::vector<float> values;         // row-major
-  bool diverging = false;            // error maps: symmetric about zero
+  std::vector<float> values;                    // row-major
+  bool diverging = false;                       // error maps: symmetric about zero
   std::optional<double> scale_low, scale_high;  // shared colour scale with a sibling
 };
 
@@ -93,9 +94,9 @@ struct MapChart {
 using Figure = std::variant<LineChart, BarChart, TimelineChart, MapChart>;
 
 struct Section {
-  std::string id;                    // "split-audit": anchor, file name
-  std::string title;                 // "Split audit"
-  std::vector<std::string> text;     // paragraphs; the first is the finding
+  std::string id;                 // "split-audit": anchor, file name
+  std::string title;              // "Split audit"
+  std::vector<std::string> text;  // paragraphs; the first is the finding
   std::vector<Figure> figures;
   std::vector<Table> tables;
 };
