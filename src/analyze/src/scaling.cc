@@ -189,6 +189,7 @@ void ScalingBuilder::AddLossEvidence(const Measured& measured, const Measured& b
     if (ours.empty() || theirs.empty()) continue;
     std::map<int64_t, double> losses;
     for (const record::StepRecord& record : theirs.front()) {
+      if (static_cast<int64_t>(losses.size()) >= options_.loss_steps) break;
       losses[record.step] = record.loss;
     }
     for (const record::StepRecord& record : ours.front()) {

@@ -182,12 +182,20 @@ render::Section ScalingSection(const SectionInputs& in) {
   for (const auto rule : {analyze::ScalingRule::kStrong, analyze::ScalingRule::kWeak}) {
     const analyze::ScalingPoint* point = FindPoint(scaling, rule);
     if (point == nullptr) continue;
+    const std::string result =
+        point->efficiency.value
+            ? fmt::format("E = Es x Eh = {}; statistical Es {} ({}), hardware Eh {}",
+                          Short(point->efficiency), Short(point->statistical),
+                          point->statistical.method, Short(point->hardware))
+            : fmt::format("hardware Eh = {}; statistical Es is not known ({})",
+                          Short(point->hardware), point->statistical.method);
     section.text.push_back(fmt::format(
-        "{} scaling, {} ranks, {} samples a rank: E = Es x Eh = {}; statistical Es {}, "
-        "hardware Eh {}. Against the same ranks without communication: {}.",
+        "{} scaling, {} ranks, {} samples a rank: {}. Against the same ranks without "
+        "communication: {}.",
         rule == analyze::ScalingRule::kStrong ? "Strong" : "Weak", point->world_size,
-        point->per_rank_batch, Short(point->efficiency), Short(point->statistical),
-        Short(point->hardware), Short(point->versus_no_comm)));
+        point->per_rank_batch, result,
+        point->versus_no_comm.value ? Short(point->versus_no_comm)
+                                    : std::string("not measured")));
   }
   for (const std::string& remark : scaling.remarks) section.text.push_back(remark);
   section.figures.emplace_back(EfficiencyChart(scaling));
