@@ -16,8 +16,9 @@ constexpr size_t kFewestPeers = 3;  // with two, either could be the wrong one
 constexpr int kSmallestPower = 2;   // designs of one source differ by less than this
 
 std::string Hint(int power, bool voltage) {
-  const std::string factor = power > 0 ? fmt::format("x1{}", std::string(power, '0'))
-                                       : fmt::format("/1{}", std::string(-power, '0'));
+  const std::string factor =
+      power > 0 ? fmt::format("x1{}", std::string(static_cast<size_t>(power), '0'))
+                : fmt::format("/1{}", std::string(static_cast<size_t>(-power), '0'));
   switch (std::abs(power)) {
     case 3:
       return factor + (voltage ? ": V/mV?" : ": A/mA or mA/uA?");

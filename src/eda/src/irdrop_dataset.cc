@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -90,7 +91,7 @@ template <typename T>
 T Quantile(std::vector<T>& values, double share) {
   std::sort(values.begin(), values.end());
   const auto last = static_cast<double>(values.size() - 1);
-  return values[static_cast<size_t>(share * last + 0.5)];
+  return values[static_cast<size_t>(std::lround(share * last))];
 }
 
 IrDropReport Summarise(const std::vector<SolveStats>& stats, int64_t start_ns) {

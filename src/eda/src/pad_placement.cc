@@ -115,7 +115,8 @@ void PlaceCorners(PadSet& pads, int count, base::Random& random) {
     const double inward_x = corner < 2 ? 1 : -1;
     const double inward_y = corner % 2 == 0 ? 1 : -1;
     for (int i = 0; i < each; ++i) {
-      const double step = 0.12 * side * ((i + 1) / 2) / std::max(1, each / 4);
+      const int place = (i + 1) / 2;  // pads alternate between the two arms
+      const double step = 0.12 * side * place / std::max(1, each / 4);
       pads.Add(i % 2 == 0 ? x + inward_x * step : x,
                i % 2 == 0 ? y : y + inward_y * step);
     }

@@ -107,9 +107,8 @@ ChecklistItem Mechanism(const ReviewInputs& inputs) {
   if (diagnosis.causes.empty()) {
     item.verdict = Verdict::kNotRun;
     item.proof = "the root-cause tree was not walked";
-  } else if (supported + refuted == 0) {
-    item.verdict = Verdict::kInconclusive;
-  } else if (diagnosis.regressed && diagnosis.primary.empty()) {
+  } else if (supported + refuted == 0 ||
+             (diagnosis.regressed && diagnosis.primary.empty())) {
     item.verdict = Verdict::kInconclusive;
   } else {
     item.verdict = Verdict::kMet;

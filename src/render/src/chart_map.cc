@@ -213,8 +213,9 @@ Notes DrawMapChart(HtmlWriter& writer, const MapChart& chart,
                        kPanelHeight * static_cast<double>(rows) + 8, chart.title,
                        description, notes, options);
   for (size_t i = 0; i < drawn; ++i) {
+    const size_t row = i / columns;
     const double x = 8 + kPanelWidth * static_cast<double>(i % columns);
-    const double y = 4 + kPanelHeight * static_cast<double>(i / columns);
+    const double y = 4 + kPanelHeight * static_cast<double>(row);
     const auto group = writer.Open(
         "g", {{"transform",
                fmt::format("translate({},{})", CompactNumber(x), CompactNumber(y))}});

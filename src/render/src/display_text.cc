@@ -98,7 +98,7 @@ std::string SlackText(const evidence::RequirementResult& result) {
   if (slack.percent && std::isfinite(*slack.percent)) {
     if (std::abs(*slack.percent) >= 1e5)
       return *slack.percent > 0 ? "> +100000 %" : "< -100000 %";
-    const std::string text = fmt::format("{:+.1f} %", *slack.percent);
+    std::string text = fmt::format("{:+.1f} %", *slack.percent);
     // A miss that rounds to zero must not read as met exactly.
     if (*slack.percent < 0 && text == "-0.0 %") return "> -0.05 %";
     return text;

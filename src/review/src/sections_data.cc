@@ -70,7 +70,7 @@ render::Table SliceTable(const QualityResults& quality) {
   render::Table table{
       .title =
           fmt::format("Workload slices, the {} worst of each dimension", kListedSlices),
-      .columns = {"dimension", "slice", "maps", "relative MAE", "MAE mV",
+      .columns = {"dimension", "slice", "predicted maps", "relative MAE", "MAE mV",
                   "hotspot recall"},
       .rows = {}};
   std::map<std::string, size_t> listed;
