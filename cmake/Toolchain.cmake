@@ -28,3 +28,8 @@ if(STEPSLACK_SANITIZE)
   add_compile_options(-fsanitize=${STEPSLACK_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${STEPSLACK_SANITIZE})
 endif()
+
+# Coverage of the parsers themselves guides the fuzzer, not only of its entry function.
+if(STEPSLACK_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
