@@ -13,7 +13,8 @@ constexpr uint32_t kLocalHeader = 0x04034b50;
 constexpr uint32_t kCentralHeader = 0x02014b50;
 constexpr uint32_t kEndRecord = 0x06054b50;
 constexpr size_t kEndRecordSize = 22;
-constexpr size_t kMaxInflated = size_t{1} << 34;
+// Deflate never does better than this; a larger claimed size is damage, not data.
+constexpr size_t kMaxDeflateRatio = 1040;
 
 template <typename T>
 void Put(std::string& out, T value) {
@@ -82,8 +83,9 @@ base::Result<std::string> Unpack(std::string_view bytes, const Entry& entry,
   }
   const size_t start = entry.offset + 30 + Get<uint16_t>(bytes, entry.offset + 26) +
                        Get<uint16_t>(bytes, entry.offset + 28);
-  if (start + entry.packed > bytes.size() || entry.unpacked > kMaxInflated) {
-    return Damaged(name, "zip entry is cut short (or larger than 4 GB)");
+  if (start + entry.packed > bytes.size() ||
+      entry.unpacked > kMaxDeflateRatio * (entry.packed + 1)) {
+    return Damaged(name, "zip entry is cut short");
   }
   std::string out;
   if (entry.method == 0) {
