@@ -37,9 +37,9 @@ void Decide(Effect& effect) {
     return;
   }
   const double margin = effect.input.margin;
-  const std::string range =
-      fmt::format("difference in [{}, {}] {}", base::Human(*difference.low),
-                  base::Human(*difference.high), effect.input.unit);
+  const std::string range = fmt::format(
+      "difference in [{}, {}] {}", base::Human(*difference.low),
+      base::Human(*difference.high), effect.input.unit == "1" ? "" : effect.input.unit);
   const bool all_equal = *difference.low == 0 && *difference.high == 0;
   if (all_equal ||
       (margin > 0 && *difference.low >= -margin && *difference.high <= margin)) {

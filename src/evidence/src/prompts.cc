@@ -64,9 +64,8 @@ std::string Connection(const ReviewInputs& inputs, const PolicyOutcome& outcome)
   const Artifact* proof = FindArtifact(inputs.artifacts, inputs.primary_artifact);
   const std::string owners = NameRequiredOwners(inputs.framing);
   return fmt::format(
-      "{}. It is proven by {} and {} artifacts in all, each with its SHA-256; it bears "
-      "on "
-      "this decision: {}; proposed: {} ({}); to be signed by {}",
+      "{}. It is proven by {} and {} measured artifacts in all, each with its SHA-256; "
+      "it bears on this decision: {}; proposed: {} ({}); to be signed by {}",
       claim, proof != nullptr ? CiteArtifact(*proof) : "no primary artifact",
       inputs.artifacts.size(), inputs.framing.workflow_decision,
       ToString(outcome.decision), outcome.rule,

@@ -34,8 +34,14 @@ std::string Ratio(const base::Estimate& model, const base::Estimate& reference,
     return "no ratio can be formed";
   }
   const double ratio = *model.value / *reference.value;
+  // Without intervals, or where they meet, neither side is known to win.
+  const bool below = model.high && reference.low && *model.high < *reference.low;
+  const bool above = model.low && reference.high && *model.low > *reference.high;
+  if (!below && !above) {
+    return fmt::format("{} x, not separable: the intervals meet", base::Human(ratio));
+  }
   return fmt::format("{} x, the {} is {}", base::Human(ratio),
-                     ratio < 1 ? "model" : reference_name, better);
+                     below ? "model" : reference_name, better);
 }
 
 std::string Compare(const std::optional<base::Estimate>& model,

@@ -43,7 +43,8 @@ std::vector<trace::EventStore> ReadTraces(const record::RunRecord& run,
   return traces;
 }
 
-void ProfileRuns(const std::vector<FoldRun>& runs, Measurements& out) {
+void ProfileRuns(const std::vector<FoldRun>& runs, const record::TrainPlan& plan,
+                 Measurements& out) {
   std::vector<std::vector<trace::EventStore>> traces;
   for (const FoldRun& run : runs) {
     traces.push_back(ReadTraces(run.run, out.trace_problems));
@@ -53,7 +54,10 @@ void ProfileRuns(const std::vector<FoldRun>& runs, Measurements& out) {
     evidence.push_back({.run = &runs[i].run, .traces = traces[i]});
   }
   out.profile = analyze::ProfileComms(evidence);
-  out.timeline = analyze::BuildTimeline(traces.front());
+  // The steps around the first evaluation show every phase, checkpoint included.
+  out.timeline = analyze::BuildTimeline(
+      traces.front(), {.first_step = FirstEvaluationStep(plan) - 1, .step_count = 4});
+  if (out.timeline.ranks.empty()) out.timeline = analyze::BuildTimeline(traces.front());
   if (out.timeline.ranks.empty()) {
     out.timeline = analyze::BuildTimelineFromSteps(runs.front().run);
   }
@@ -143,8 +147,8 @@ base::Status MeasureLatency(const ReviewConfig& config, const DataStages& data,
     wall.push_back(1e3 * run.run.summary.inference_seconds_per_map);
     cpu.push_back(1e3 * run.run.summary.inference_cpu_seconds_per_map);
   }
-  out.latency.model_ms = stats::MeanInterval(wall, "ms", "runs");
-  out.latency.model_cpu_ms = stats::MeanInterval(cpu, "ms", "runs");
+  out.latency.model_ms = stats::GeometricMeanInterval(wall, "ms", "runs");
+  out.latency.model_cpu_ms = stats::GeometricMeanInterval(cpu, "ms", "runs");
   if (!data.generator) return {};
   std::vector<double> solver_wall;
   std::vector<double> solver_cpu;
@@ -156,8 +160,8 @@ base::Status MeasureLatency(const ReviewConfig& config, const DataStages& data,
     solver_wall.push_back(static_cast<double>(solve.wall_ns) * 1e-6);
     solver_cpu.push_back(static_cast<double>(solve.cpu_ns) * 1e-6);
   }
-  out.latency.solver_ms = stats::MeanInterval(solver_wall, "ms", "maps");
-  out.latency.solver_cpu_ms = stats::MeanInterval(solver_cpu, "ms", "maps");
+  out.latency.solver_ms = stats::GeometricMeanInterval(solver_wall, "ms", "maps");
+  out.latency.solver_cpu_ms = stats::GeometricMeanInterval(solver_cpu, "ms", "maps");
   out.latency.ratio = stats::LogRatioInterval(wall, solver_wall, "runs and maps");
   return {};
 }
@@ -177,7 +181,7 @@ base::Result<Measurements> Measure(StageRunner& runner, const ReviewConfig& conf
   runner.Begin("profile");
   Measurements out;
   SS_TRY(out.quality, MeasureQuality(runner, config, data, runs));
-  ProfileRuns(runs.honest, out);
+  ProfileRuns(runs.honest, runs.reference_plan, out);
   SS_RETURN_IF_ERROR(MeasureScaling(runs, out));
   const auto labelled = Labelled(runs.honest, data.split);
   out.time_to_accuracy = analyze::ComputeTimeToAccuracy(

@@ -106,7 +106,12 @@ base::Status WriteMeasured(ArtifactWriter& writer, const ReviewConfig& config,
                            data::ToJson(data.split, data.maps).Dump() + "\n"));
   SS_TRY(const std::string text, base::ReadFile(config.file));
   SS_RETURN_IF_ERROR(
-      writer.WriteArtifact("review configuration", "artifacts/review.toml", text));
+      writer.WriteArtifact("review.toml", "artifacts/review.toml", text));
+  std::string plan =
+      "# Rollback plan\n\nTrigger: " + config.framing.rollback_trigger + "\n";
+  for (const std::string& step : config.framing.rollback_steps) plan += "\n* " + step;
+  SS_RETURN_IF_ERROR(
+      writer.WriteArtifact("rollback plan", "artifacts/rollback-plan.md", plan + "\n"));
   const record::RunRecord& run = runs.honest.front().run;
   for (int rank = 0; rank < run.summary.world_size; ++rank) {
     const std::string file = fmt::format("trace.rank{}.json.gz", rank);
@@ -124,6 +129,10 @@ base::Result<StageOutput> WriteDocuments(ArtifactWriter& writer, render::Report&
                                          const Json& measurements) {
   SS_TRY(const std::string memo, render::RenderMemo(report.review));
   SS_TRY(const std::string decision, render::RenderDecision(report.review));
+  const render::Section& kpi = report.sections.back();
+  SS_RETURN_IF_ERROR(writer.WriteArtifact("deployment KPI dashboard",
+                                          "artifacts/kpi.json",
+                                          render::ToJson(kpi).Dump() + "\n"));
   SS_RETURN_IF_ERROR(writer.WriteArtifact("review memo", "memo.md", memo));
   SS_RETURN_IF_ERROR(writer.WriteArtifact("decision memo", "decision.md", decision));
   report.review.artifacts = writer.artifacts();
@@ -166,6 +175,7 @@ base::Result<StageOutput> ComputeReview(StageRunner& runner, const ReviewConfig&
                                       .launcher = launcher,
                                       .catalogue = catalogue,
                                       .artifacts = writer.artifacts()}));
+  report.sections.push_back(PlaybookSection(inputs, report.review));
   report.sections.push_back(KpiSection(config, report.review));
   runner.End(fmt::format("{}", evidence::ToString(report.review.decision)));
 

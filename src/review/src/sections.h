@@ -32,6 +32,11 @@ render::Section ReproducibilitySection(const SectionInputs& in);
 render::Section LatencySection(const SectionInputs& in);
 render::Section TrainingLogSection(const SectionInputs& in);
 
+// Ownership layers, the playbook and the debug branches, with what this review says to
+// each.
+render::Section PlaybookSection(const SectionInputs& in,
+                                const evidence::Review& review);
+
 // Deployment KPIs and rollback plan; needs the finished review.
 render::Section KpiSection(const ReviewConfig& config, const evidence::Review& review);
 

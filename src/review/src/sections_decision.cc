@@ -15,6 +15,55 @@ std::string YesNo(const std::optional<bool>& value) {
   return *value ? "equal" : "different";
 }
 
+render::Table OwnershipTable(const evidence::Framing& framing) {
+  const auto owner = [&](const char* role) {
+    const auto found = framing.owners.find(role);
+    return found != framing.owners.end() ? fmt::format("{} ({})", role, found->second)
+                                         : std::string(role);
+  };
+  render::Table table{.title = "Ownership layers",
+                      .columns = {"layer", "owns", "typical failure", "owner"},
+                      .rows = {}};
+  const auto add = [&](const char* layer, const char* owns, const char* failure,
+                       const char* role) {
+    table.rows.push_back(
+        {std::string(layer), std::string(owns), std::string(failure), owner(role)});
+  };
+  add("problem framing", "metric and acceptance criteria", "wrong objective",
+      "ML platform lead");
+  add("model and training", "representation and optimization",
+      "unstable or biased model", "ML platform lead");
+  add("hardware mapping", "dataflow, memory, precision", "bandwidth stalls, mismatch",
+      "cluster engineer");
+  add("deployment stack", "runtime, firmware, drivers",
+      "latency jitter, incompatibility", "training infra owner");
+  add("governance", "monitoring, rollback, signoff", "silent drift in production",
+      "ML platform lead");
+  return table;
+}
+
+render::Table PlaybookTable(const evidence::Review& review) {
+  const evidence::Tags& tags = review.tags;
+  return {
+      .title = "Playbook",
+      .columns = {"step", "this review"},
+      .rows = {
+          {std::string("freeze the four tags"),
+           fmt::format("dataset {}, model {}, runtime {}, hardware {}",
+                       tags.dataset.substr(0, 12), tags.model.substr(0, 12),
+                       tags.runtime.substr(0, 12), tags.hardware.substr(0, 12))},
+          {std::string("isolate the first failing slice and metric shift"),
+           review.memo.failing_slice},
+          {std::string("classify"), review.memo.failing_layer},
+          {std::string("prove with one reduced experiment"),
+           std::string(review.diagnosis.primary.empty()
+                           ? "not run: no cause is named"
+                           : "named in the cause table; not run yet")},
+          {std::string("patch the smallest owner-controlled fix"),
+           review.memo.minimal_change},
+          {std::string("re-run the full validation"), review.memo.rerun_artifacts}}};
+}
+
 }  // namespace
 
 render::Section ReproducibilitySection(const SectionInputs& in) {
@@ -86,6 +135,32 @@ render::Section LatencySection(const SectionInputs& in) {
         {std::string("exact solver"), *latency.solver_ms, *latency.solver_cpu_ms});
   }
   section.tables.push_back(std::move(table));
+  return section;
+}
+
+render::Section PlaybookSection(const SectionInputs& in,
+                                const evidence::Review& review) {
+  render::Section section{.id = "playbook",
+                          .title = "Ownership, playbook, debug branches"};
+  section.text.push_back(fmt::format("First failing layer: {}. Decision: {}.",
+                                     review.diagnosis.layer,
+                                     evidence::ToString(review.decision)));
+  section.tables.push_back(OwnershipTable(in.config.framing));
+  section.tables.push_back(PlaybookTable(review));
+  const QualityResults& quality = in.measured.quality;
+  section.tables.push_back(
+      {.title = "Debug branches",
+       .columns = {"branch", "result"},
+       .rows = {
+           {std::string("rebuild split lineage"),
+            fmt::format("{} stages, split digest {}", in.data.lineage.stages.size(),
+                        in.data.lineage.dataset_tag().substr(0, 16))},
+           {std::string("check seed reproducibility"),
+            std::string(analyze::ToString(in.measured.reproducibility.verdict))},
+           {std::string("re-run baseline before tuning"),
+            fmt::format("constant {}, linear {} (relative MAE, same test maps)",
+                        Short(quality.constant.relative_mae),
+                        Short(quality.linear.relative_mae))}}});
   return section;
 }
 

@@ -360,15 +360,23 @@ render::Section TimeToAccuracySection(const SectionInputs& in) {
 
 render::Section BeforeAfterSection(const SectionInputs& in) {
   render::Section section{.id = "before-after", .title = "Before and after"};
-  section.text.push_back(
-      "Before: the run without augmentation. Fix: augmentation on, same seed. Post-fix "
-      "regression: the remaining seeds with the fix. Shaded: the target region.");
+  const std::string verdict =
+      in.measured.augmentation
+          ? std::string(analyze::ToString(in.measured.augmentation->verdict))
+          : std::string("not measured");
+  section.text.push_back(fmt::format(
+      "Before: the baseline run without augmentation. Change: augmentation on, same "
+      "seed. "
+      "Post-change regression: the remaining seeds. Shaded: the target region. Whether "
+      "the "
+      "change is a fix is judged over all seeds in the augmentation report: {}.",
+      verdict));
   render::LineChart chart{.title = "Validation error over samples",
                           .caption = "Lower is better.",
                           .x_label = "samples",
                           .y_label = "relative MAE"};
   if (!in.runs.without_augmentation.empty()) {
-    render::Series before = EvalSeries("before: no augmentation",
+    render::Series before = EvalSeries("before: baseline, no augmentation",
                                        in.runs.without_augmentation.front().run, false);
     before.dashed = true;
     chart.series.push_back(std::move(before));
@@ -377,8 +385,8 @@ render::Section BeforeAfterSection(const SectionInputs& in) {
     if (run.fold != 0) continue;
     const bool first = chart.series.size() < 2;
     chart.series.push_back(
-        EvalSeries(first ? "fix: augmentation"
-                         : fmt::format("post-fix regression, seed {}", run.seed),
+        EvalSeries(first ? "change: augmentation"
+                         : fmt::format("post-change regression, seed {}", run.seed),
                    run.run, false));
   }
   if (in.config.train.target_relative_mae > 0) {

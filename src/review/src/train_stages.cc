@@ -18,6 +18,8 @@ using record::TrainPlan;
 constexpr int64_t kScaleWarmupSteps = 5;
 constexpr int64_t kScaleValidationTiles = 4;
 
+constexpr int64_t kTracedBeforeEvaluation = 10;
+
 // What all runs of one review share.
 class PlanMaker {
  public:
@@ -48,6 +50,9 @@ class PlanMaker {
     plan.eval_every_samples = train.eval_every_samples;
     plan.target_relative_mae = train.target_relative_mae;
     plan.checkpoint_every_samples = train.eval_every_samples;
+    // The traced window holds the first evaluation and checkpoint.
+    plan.trace_first_step = std::max(
+        plan.trace_first_step, FirstEvaluationStep(plan) - kTracedBeforeEvaluation);
     return plan;
   }
 
@@ -218,6 +223,10 @@ base::Status RunScale(StageRunner& runner, const ReviewConfig& config,
 }
 
 }  // namespace
+
+int64_t FirstEvaluationStep(const record::TrainPlan& plan) {
+  return (plan.eval_every_samples + plan.global_batch - 1) / plan.global_batch;
+}
 
 base::Result<TrainStages> RunTrainStages(StageRunner& runner,
                                          const ReviewConfig& config,

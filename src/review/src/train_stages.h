@@ -44,6 +44,9 @@ struct TrainStages {
   std::vector<ScaleRuns> scale;
 };
 
+// Number of the step after which the first evaluation happens.
+int64_t FirstEvaluationStep(const record::TrainPlan& plan);
+
 base::Result<TrainStages> RunTrainStages(StageRunner& runner,
                                          const ReviewConfig& config,
                                          const DataStages& data,
