@@ -76,6 +76,29 @@ class FaultTest(TinyCase):
         self.assertEqual(process.returncode, 130, errors)
         self.assert_finishes()
 
+    def test_altered_run_is_noticed_and_trained_again(self):
+        self.assert_finishes()
+        runs = sorted((self.room / ".stepslack/runs").iterdir())
+        before = (runs[0] / "metrics.rank0.jsonl").read_bytes()
+        (runs[0] / "metrics.rank0.jsonl").write_bytes(before[:len(before) // 2])
+        self.write_config(bound=99.0)
+        done = self.review()
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertIn("was altered after it finished", done.stderr)
+        after = (runs[0] / "metrics.rank0.jsonl").read_bytes()
+        self.assertEqual(before.count(b"\n"), after.count(b"\n"))
+
+    def test_moved_room_resumes_an_unfinished_run(self):
+        process = self.start()
+        self.wait_for_workers(process)
+        time.sleep(1.5)
+        process.kill()
+        process.communicate(timeout=60)
+        moved = self.folder / "moved"
+        self.room.rename(moved)
+        self.room = moved
+        self.assert_finishes()
+
     def test_full_disk_is_an_environment_error(self):
         self.room.mkdir()
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=66m", "tmpfs",

@@ -56,14 +56,21 @@ void SyncFolder(const std::string& folder) {
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     return Fail("BASE-0001", ExitCode::kInput, "cannot open: " + Reason(), path,
                 "check the path and its permissions");
   }
   struct stat facts {};
   std::string content;
-  if (::fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode)) {
+  const bool known = ::fstat(descriptor, &facts) == 0;
+  if (known && S_ISFIFO(facts.st_mode)) {
+    ::close(descriptor);
+    return Fail("BASE-0011", ExitCode::kInput, "a pipe is not a data file", path,
+                "give a regular file");
+  }
+  if (known && S_ISREG(facts.st_mode)) {
     content.reserve(static_cast<size_t>(facts.st_size));
   }
   char buffer[1 << 16];
@@ -110,6 +117,32 @@ Status WriteFileAtomic(const std::string& path, std::string_view content) {
   }
   SyncFolder(folder);
   return {};
+}
+
+Status WriteResult(const std::string& path, std::string_view content) {
+  struct stat facts {};
+  const bool there = ::stat(path.c_str(), &facts) == 0;
+  if (there && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return CannotWrite(path, Reason());
+    size_t done = 0;
+    while (done < content.size()) {
+      const ssize_t size =
+          ::write(descriptor, content.data() + done, content.size() - done);
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) {
+        const std::string reason = Reason();
+        ::close(descriptor);
+        return CannotWrite(path, reason);
+      }
+      done += static_cast<size_t>(size);
+    }
+    ::close(descriptor);
+    return {};
+  }
+  std::error_code error;
+  const auto resolved = std::filesystem::canonical(path, error);
+  return WriteFileAtomic(error ? path : resolved.string(), content);
 }
 
 Status MakeFolders(const std::string& path) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -27,6 +28,28 @@ TEST(FileTest, UnwritableFolderIsAnEnvironmentError) {
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(status.error().id, "BASE-0002");
   EXPECT_EQ(status.error().exit_code, ExitCode::kEnvironment);
+}
+
+TEST(FileTest, ResultGoesThroughSymlinksAndIntoDevices) {
+  std::string folder = testing::TempDir() + "/resultXXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  ASSERT_TRUE(WriteFileAtomic(folder + "/target", "old").has_value());
+  std::filesystem::create_symlink(folder + "/target", folder + "/link");
+  ASSERT_TRUE(WriteResult(folder + "/link", "new").has_value());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link"));
+  EXPECT_EQ(ReadFile(folder + "/target").value(), "new");
+  std::filesystem::create_symlink("/dev/null", folder + "/null");
+  ASSERT_TRUE(WriteResult(folder + "/null", "gone").has_value());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(FileTest, PipeIsRefusedInsteadOfWaitedFor) {
+  const std::string path = testing::TempDir() + "/file_test_pipe";
+  ::unlink(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(ReadFile(path).error().id, "BASE-0011");
+  ::unlink(path.c_str());
 }
 
 TEST(FileTest, MissingFileIsNamed) {

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -22,6 +23,15 @@ std::atomic<bool> stop_requested = false;
 void OnStopSignal(int) {
   // A second signal ends the process at once; the room stays consistent in any case.
   if (stop_requested.exchange(true)) _exit(static_cast<int>(ExitCode::kInterrupted));
+}
+
+// A closed stdin, stdout or stderr would be handed to the next file that is opened.
+void HoldStandardDescriptors() {
+  int descriptor = open("/dev/null", O_RDWR);
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) {
+    descriptor = open("/dev/null", O_RDWR);
+  }
+  if (descriptor > STDERR_FILENO) close(descriptor);
 }
 
 void CatchStopSignals() {
@@ -52,13 +62,14 @@ int Complain(const stepslack::base::Error& error) {
 // Writes the result; a closed pipe or a full disk must not pass as success.
 int Deliver(const std::string& output, const std::string& target, ExitCode code) {
   if (target != "-") {
-    const auto status = stepslack::base::WriteFileAtomic(target, output);
+    const auto status = stepslack::base::WriteResult(target, output);
     return status ? Finish(code) : Complain(status.error());
   }
   const size_t written = std::fwrite(output.data(), 1, output.size(), stdout);
   if (written != output.size() || std::fflush(stdout) != 0) {
-    std::fputs("error[CLI-0008]: stdout: the result could not be written\n", stderr);
-    return Finish(ExitCode::kEnvironment);
+    return Complain({"CLI-0008", ExitCode::kEnvironment,
+                     "the result could not be written", "stdout",
+                     "check the pipe or the disk; -o FILE writes to a file"});
   }
   return Finish(code);
 }
@@ -68,6 +79,7 @@ int Deliver(const std::string& output, const std::string& target, ExitCode code)
 int main(int argc, char** argv) {
   namespace base = stepslack::base;
   namespace cli = stepslack::cli;
+  HoldStandardDescriptors();
   CatchStopSignals();
   const auto arguments = cli::ParseArguments(argc, argv);
   if (!arguments) return Complain(arguments.error());

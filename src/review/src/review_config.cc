@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "stepslack/base/config.h"
@@ -18,6 +19,8 @@ namespace {
 using base::ConfigTable;
 
 constexpr double kHuge = 1e18;
+constexpr double kLargestSeed = 9007199254740992;   // 2^53: every whole number is exact
+constexpr int64_t kMostSamples = int64_t{1} << 40;  // as the worker allows
 
 constexpr std::array kRoles = {"training_infra_owner", "cluster_engineer",
                                "ml_platform_lead"};
@@ -95,18 +98,23 @@ TrainConfig ReadTrain(ConfigTable& table) {
   train.ranks = static_cast<int>(table.Int("ranks", 2, 1, 1024));
   train.base_channels = static_cast<int>(table.Int("base_channels", 16, 1, 512));
   train.levels = static_cast<int>(table.Int("levels", 4, 1, 6));
-  train.samples = table.Int("samples", 6000, 1, INT64_MAX);
+  train.samples = table.Int("samples", 6000, 1, kMostSamples);
   train.global_batch = table.Int("global_batch", 16, 1, 1 << 20);
   train.learning_rate = table.Double("learning_rate", 3e-3, 1e-9, 100);
   train.weight_decay = table.Double("weight_decay", 1e-4, 0, 10);
-  train.warmup_samples = table.Int("warmup_samples", 500, 0, INT64_MAX);
-  train.eval_every_samples = table.Int("eval_every_samples", 1000, 1, INT64_MAX);
+  train.warmup_samples = table.Int("warmup_samples", 500, 0, kMostSamples);
+  train.eval_every_samples = table.Int("eval_every_samples", 1000, 1, kMostSamples);
   train.target_relative_mae = table.Double("target_relative_mae", 0.3, 0, 100);
   train.augment_turns = table.Bool("augment_turns", false);
   for (const double seed : table.Doubles("seeds")) {
+    if (!(seed >= 0 && seed <= kLargestSeed && seed == std::floor(seed))) {
+      table.Reject("seeds", fmt::format("`{}` is no seed", seed),
+                   "seeds are whole numbers from 0 to 9007199254740992");
+      return train;
+    }
     train.seeds.push_back(static_cast<uint64_t>(seed));
   }
-  if (train.seeds.empty()) train.seeds = {1, 2, 3};
+  if (!table.Has("seeds")) train.seeds = {1, 2, 3};
   const std::set<uint64_t> distinct(train.seeds.begin(), train.seeds.end());
   if (distinct.size() != train.seeds.size() || train.seeds.size() < 3) {
     table.Reject("seeds", "at least three different seeds are needed for an interval",
@@ -120,7 +128,7 @@ StudyConfig ReadStudy(ConfigTable& root, int64_t train_samples) {
   ConfigTable& tune = root.Table("tune");
   study.tune_learning_rates = tune.Doubles("learning_rates");
   study.tune_samples =
-      tune.Int("samples", std::max<int64_t>(1, train_samples / 4), 1, INT64_MAX);
+      tune.Int("samples", std::max<int64_t>(1, train_samples / 4), 1, kMostSamples);
   for (const double rate : study.tune_learning_rates) {
     if (!(rate > 0 && rate < 100)) {
       tune.Reject("learning_rates", "a learning rate must lie between 0 and 100",

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <thread>
 
@@ -184,6 +185,33 @@ base::Status Watch(const Launcher& launcher, const RunRequest& request,
   }
 }
 
+// Digests of everything a finished run left, written after run.json: what is read back
+// later must be what was measured.
+constexpr std::string_view kManifest = "manifest.json";
+
+base::Status WriteManifest(const std::string& folder) {
+  SS_TRY(const auto names, base::ListFolder(folder));
+  base::Json manifest;
+  for (const std::string& name : names) {
+    if (name == kManifest || name.starts_with("log.")) continue;
+    SS_TRY(const std::string digest, base::Sha256OfFile(JoinPath(folder, name)));
+    manifest.Set(name, digest);
+  }
+  return base::WriteFileAtomic(JoinPath(folder, kManifest), manifest.Dump() + "\n");
+}
+
+bool MatchesManifest(const std::string& folder) {
+  const auto text = base::ReadFile(JoinPath(folder, kManifest));
+  if (!text) return false;
+  const auto manifest = base::ParseJson(*text, folder);
+  if (!manifest || !manifest->Has("run.json")) return false;
+  for (const auto& [name, digest] : manifest->AsObject()) {
+    const auto found = base::Sha256OfFile(JoinPath(folder, name));
+    if (!found || *found != digest.AsString()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 base::Result<Launcher> FindLauncher(const std::string& worker,
@@ -220,9 +248,14 @@ base::Result<record::RunRecord> Execute(const Launcher& launcher,
                                         const base::Context& context,
                                         const RunProgress& progress) {
   const std::string folder = JoinPath(launcher.runs_folder, RunId(launcher, request));
-  if (base::PathExists(JoinPath(folder, "run.json"))) {
-    auto summary = record::ReadRunSummary(folder);
-    if (summary && summary->status == "done") return record::ReadRun(folder);
+  if (MatchesManifest(folder)) return record::ReadRun(folder);
+  if (base::PathExists(JoinPath(folder, kManifest))) {
+    // It was finished and something has changed it since: nothing in it can be trusted.
+    context.progress->Say(fmt::format(
+        "warning: run `{}` was altered after it finished; it is trained again",
+        request.label));
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
   }
   SS_RETURN_IF_ERROR(base::MakeFolders(folder));
   SS_RETURN_IF_ERROR(base::WriteFileAtomic(JoinPath(folder, "plan.json"),
@@ -238,6 +271,7 @@ base::Result<record::RunRecord> Execute(const Launcher& launcher,
                 "the run ended as " + run.summary.status + ": " + run.summary.failure,
                 folder, "see the logs in this folder");
   }
+  SS_RETURN_IF_ERROR(WriteManifest(folder));
   return run;
 }
 

@@ -86,6 +86,9 @@ std::string PlanDigest(const record::TrainPlan& plan) {
   // may correct those and still resume.
   const record::TrainPlan defaults;
   record::TrainPlan effective = plan;
+  // The data's own digest is kept beside this one: where the files lie does not matter.
+  effective.inputs_path = base::FileName(plan.inputs_path);
+  effective.targets_path = base::FileName(plan.targets_path);
   effective.timeout_seconds = defaults.timeout_seconds;
   effective.checkpoint_every_samples = defaults.checkpoint_every_samples;
   effective.trace_first_step = defaults.trace_first_step;

@@ -20,6 +20,10 @@ Result<std::string> ReadMaybeGzip(const std::string& path);
 // old content or the new, never half of it. Parent folders are created.
 Status WriteFileAtomic(const std::string& path, std::string_view content);
 
+// For a target that a user names: follows symlinks, and writes into devices and pipes
+// instead of replacing them; a regular or new file is replaced atomically.
+Status WriteResult(const std::string& path, std::string_view content);
+
 Status MakeFolders(const std::string& path);
 
 // Names in a folder, sorted; no "." and "..".
