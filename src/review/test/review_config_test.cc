@@ -1,9 +1,11 @@
 #include "stepslack/review/review_config.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <ostream>
 
 #include "stepslack/base/file.h"
 #include "stepslack/review/metrics.h"
@@ -23,7 +25,9 @@ base::Result<ReviewConfig> Changed(const std::string& from, const std::string& t
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   text.replace(at, from.size(), to);
-  const std::string path = testing::TempDir() + "/review_config_test.toml";
+  // Tests run in parallel processes: each its own file.
+  const std::string path =
+      testing::TempDir() + "/review_config_test." + std::to_string(getpid()) + ".toml";
   EXPECT_TRUE(base::WriteFileAtomic(path, text).has_value());
   auto config = LoadReviewConfig(path);
   std::filesystem::remove(path);
@@ -59,6 +63,9 @@ struct BadCase {
   const char* id;
   const char* says;
 };
+
+// Test names must not hold addresses.
+void PrintTo(const BadCase& bad, std::ostream* out) { *out << bad.to; }
 
 class BadConfigTest : public testing::TestWithParam<BadCase> {};
 
