@@ -71,8 +71,9 @@ struct ScalingOptions {
   double confidence = 0.95;
   // Above this loss difference an equal global batch is no evidence for Es = 1.
   double max_loss_difference = 0.1;
-  // Only the first steps of a run are compared: training amplifies the rounding of another
-  // summation order, so that after some ten steps even equal computations drift apart.
+  // Only the first steps of a run are compared: training amplifies the rounding of
+  // another summation order, so that after some ten steps even equal computations drift
+  // apart.
   int64_t loss_steps = 8;
 };
 
