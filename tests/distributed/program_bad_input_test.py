@@ -68,7 +68,8 @@ class BadInputTest(TinyCase):
     def test_maps_smaller_than_a_tile_are_refused(self):
         self.maps(side=16)
         done = self.review()
-        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assert_error(done, 3, "REV-0004")
+        self.assertIn("below_tile_size (24 maps", done.stderr)
 
     def test_room_in_use_is_refused(self):
         first = subprocess.Popen(self.command(), stdout=subprocess.DEVNULL,

@@ -221,6 +221,17 @@ base::Status RunTiles(StageRunner& runner, const ReviewConfig& config,
   return {};
 }
 
+// "below_tile_size (24 maps, for example m0)".
+std::string BrokenRules(const std::vector<data::RuleFinding>& rules) {
+  std::string text;
+  for (const data::RuleFinding& rule : rules) {
+    if (rule.count == 0) continue;
+    text += fmt::format("{}{} ({} maps, for example {})", text.empty() ? "" : "; ",
+                        rule.id, rule.count, rule.examples.front());
+  }
+  return text.empty() ? "there were none" : text;
+}
+
 }  // namespace
 
 base::Result<DataStages> RunDataStages(StageRunner& runner,
@@ -241,8 +252,9 @@ base::Result<DataStages> RunDataStages(StageRunner& runner,
       fmt::format("{} kept, {} in quarantine", out.maps.maps.size(), out.quarantined));
   if (out.maps.maps.empty()) {
     return base::Fail("REV-0004", base::ExitCode::kInput,
-                      "no map is left after cleaning", config.data.folder,
-                      "see the cleaning rules in docs/concepts.md");
+                      "no map is left after cleaning: " + BrokenRules(out.rules),
+                      config.data.folder.empty() ? config.file : config.data.folder,
+                      "correct the maps, or tile and downscale under [data]");
   }
 
   runner.Begin("split");
