@@ -21,8 +21,8 @@ tl::unexpected<Error> CannotWrite(const std::string& path, const std::string& re
               "check free space and permissions of the folder");
 }
 
-// Writes everything and syncs; closes the descriptor in every case.
-bool WriteAndSync(int descriptor, std::string_view content, std::string& reason) {
+// Writes everything; false with the reason when the descriptor takes no more.
+bool WriteAll(int descriptor, std::string_view content, std::string& reason) {
   size_t done = 0;
   while (done < content.size()) {
     const ssize_t size =
@@ -30,10 +30,18 @@ bool WriteAndSync(int descriptor, std::string_view content, std::string& reason)
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) {
       reason = Reason();
-      ::close(descriptor);
       return false;
     }
     done += static_cast<size_t>(size);
+  }
+  return true;
+}
+
+// Writes everything and syncs; closes the descriptor in every case.
+bool WriteAndSync(int descriptor, std::string_view content, std::string& reason) {
+  if (!WriteAll(descriptor, content, reason)) {
+    ::close(descriptor);
+    return false;
   }
   const bool synced = ::fsync(descriptor) == 0;
   if (!synced) reason = Reason();
@@ -125,19 +133,10 @@ Status WriteResult(const std::string& path, std::string_view content) {
   if (there && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) {
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor < 0) return CannotWrite(path, Reason());
-    size_t done = 0;
-    while (done < content.size()) {
-      const ssize_t size =
-          ::write(descriptor, content.data() + done, content.size() - done);
-      if (size < 0 && errno == EINTR) continue;
-      if (size <= 0) {
-        const std::string reason = Reason();
-        ::close(descriptor);
-        return CannotWrite(path, reason);
-      }
-      done += static_cast<size_t>(size);
-    }
+    std::string reason;
+    const bool written = WriteAll(descriptor, content, reason);
     ::close(descriptor);
+    if (!written) return CannotWrite(path, reason);
     return {};
   }
   std::error_code error;

@@ -50,8 +50,7 @@ evidence::Tags MakeTags(const DecisionInputs& in) {
 std::vector<evidence::GatedRequirement> JudgeRequirements(const DecisionInputs& in) {
   std::vector<evidence::GatedRequirement> judged;
   for (const GatedRequirement& gated : in.config.requirements) {
-    const MetricValue value =
-        ValueOf(gated.requirement.metric, in.data, in.runs, in.measured);
+    const MetricValue value = ValueOf(gated.requirement.metric, in.data, in.measured);
     judged.push_back(
         {.result = {.requirement = gated.requirement,
                     .estimate = value.estimate,

@@ -273,8 +273,8 @@ void AddScalingFacts(const Measurements& measured, FactCollector& facts) {
   }
 }
 
-void AddRuntimeFacts(const DataStages&, const TrainStages& runs,
-                     const Measurements& measured, FactCollector& facts) {
+void AddRuntimeFacts(const TrainStages& runs, const Measurements& measured,
+                     FactCollector& facts) {
   const analyze::CommsProfile& profile = measured.profile;
   const std::string comms = "comms profile";
   facts.Add("comm.exposed_share", profile.exposed_share, comms);
@@ -349,9 +349,8 @@ void AddReproducibilityFacts(const Measurements& measured, FactCollector& facts)
 }  // namespace
 
 MetricValue ValueOf(std::string_view metric, const DataStages& data,
-                    const TrainStages& runs, const Measurements& measured) {
+                    const Measurements& measured) {
   const quality::MapQuality& model = measured.quality.model;
-  (void)runs;
   if (metric == "relative_mae") return {model.relative_mae, "quality report"};
   if (metric == "mae_mv") return {model.mae, "quality report"};
   if (metric == "hotspot_recall") return {model.hotspot_recall, "quality report"};
@@ -387,7 +386,7 @@ diagnose::Facts CollectFacts(const DataStages& data, const TrainStages& runs,
   AddDataFacts(data, measured, facts);
   AddModelFacts(runs, measured, facts);
   AddScalingFacts(measured, facts);
-  AddRuntimeFacts(data, runs, measured, facts);
+  AddRuntimeFacts(runs, measured, facts);
   AddReproducibilityFacts(measured, facts);
   return facts.Take();
 }

@@ -18,7 +18,7 @@ struct MetricValue {
 
 // Estimate of a metric of metrics.h; no estimate when this review could not measure it.
 MetricValue ValueOf(std::string_view metric, const DataStages& data,
-                    const TrainStages& runs, const Measurements& measured);
+                    const Measurements& measured);
 
 diagnose::Facts CollectFacts(const DataStages& data, const TrainStages& runs,
                              const Measurements& measured);
