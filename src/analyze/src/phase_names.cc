@@ -11,11 +11,14 @@
 namespace stepslack::analyze {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Phase>, 19> kExactNames = {{
+constexpr std::array<std::pair<std::string_view, Phase>, 22> kExactNames = {{
     {"data", Phase::kData},
     {"data_wait", Phase::kData},
     {"load", Phase::kData},
     {"dataloader", Phase::kData},
+    {"load_batch", Phase::kData},
+    {"wait_for_batch", Phase::kData},
+    {"copy_batch_to_gpu", Phase::kData},
     {"forward", Phase::kForward},
     {"backward", Phase::kBackward},
     {"comm_wait", Phase::kCommWait},

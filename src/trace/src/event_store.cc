@@ -1,7 +1,6 @@
 #include "stepslack/trace/event_store.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace stepslack::trace {
 namespace {
@@ -44,6 +43,10 @@ bool Before(const EventStore& store, size_t a, size_t b) {
     return store.CategoryOf(a) < store.CategoryOf(b);
   }
   if (store.name[a] != store.name[b]) return store.NameOf(a) < store.NameOf(b);
+  if (store.stream[a] != store.stream[b]) return store.stream[a] < store.stream[b];
+  if (store.correlation[a] != store.correlation[b]) {
+    return store.correlation[a] < store.correlation[b];
+  }
   return CompareCollectives(store, store.collective[a], store.collective[b]) < 0;
 }
 
@@ -73,7 +76,8 @@ StringId StringPool::Intern(std::string_view text) {
 
 void EventStore::Append(int64_t start, int64_t end, int32_t of_rank, int64_t of_process,
                         int64_t of_thread, StringId of_category, StringId of_name,
-                        int32_t of_collective) {
+                        int32_t of_collective, int32_t of_stream,
+                        int64_t of_correlation, int64_t of_external_id) {
   start_ns.push_back(start);
   end_ns.push_back(end);
   rank.push_back(of_rank);
@@ -82,6 +86,40 @@ void EventStore::Append(int64_t start, int64_t end, int32_t of_rank, int64_t of_
   category.push_back(of_category);
   name.push_back(of_name);
   collective.push_back(of_collective);
+  stream.push_back(of_stream);
+  correlation.push_back(of_correlation);
+  external_id.push_back(of_external_id);
+}
+
+void EventStore::Merge(const EventStore& other) {
+  std::vector<StringId> text;
+  text.reserve(other.strings.size());
+  for (StringId id = 0; id < other.strings.size(); ++id) {
+    text.push_back(strings.Intern(other.strings.Get(id)));
+  }
+  const auto first_collective = static_cast<int32_t>(collectives.size());
+  for (CollectiveArgs args : other.collectives) {
+    args.name = text[args.name];
+    args.group = text[args.group];
+    collectives.push_back(args);
+  }
+  for (size_t i = 0; i < other.size(); ++i) {
+    const bool plain = other.collective[i] == kNoCollective;
+    Append(other.start_ns[i], other.end_ns[i], other.rank[i], other.process[i],
+           other.thread[i], text[other.category[i]], text[other.name[i]],
+           plain ? kNoCollective : other.collective[i] + first_collective,
+           other.stream[i], other.correlation[i], other.external_id[i]);
+  }
+  operator_cover.insert(operator_cover.end(), other.operator_cover.begin(),
+                        other.operator_cover.end());
+  events_read += other.events_read;
+  if (file_rank < 0) file_rank = other.file_rank;
+  world_size = std::max(world_size, other.world_size);
+  if (backend.empty()) backend = other.backend;
+  if (other.truncated && !truncated) truncated_at = other.truncated_at;
+  truncated = truncated || other.truncated;
+  stats.Merge(other.stats);
+  Sort();
 }
 
 void EventStore::SetRank(int32_t new_rank) {
@@ -90,10 +128,22 @@ void EventStore::SetRank(int32_t new_rank) {
 }
 
 void EventStore::Sort() {
-  std::vector<size_t> order(size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [this](size_t a, size_t b) { return Before(*this, a, b); });
+  // Most events differ in their start, so the keys hold it and the columns are looked
+  // at only on a tie.
+  struct Key {
+    int64_t start = 0;
+    size_t event = 0;
+  };
+  const auto before = [this](const Key& a, const Key& b) {
+    if (a.start != b.start) return a.start < b.start;
+    return Before(*this, a.event, b.event);
+  };
+  std::vector<Key> keys(size());
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = {start_ns[i], i};
+  if (std::is_sorted(keys.begin(), keys.end(), before)) return;
+  std::stable_sort(keys.begin(), keys.end(), before);
+  std::vector<size_t> order(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) order[i] = keys[i].event;
   Permute(start_ns, order);
   Permute(end_ns, order);
   Permute(rank, order);
@@ -102,6 +152,9 @@ void EventStore::Sort() {
   Permute(category, order);
   Permute(name, order);
   Permute(collective, order);
+  Permute(stream, order);
+  Permute(correlation, order);
+  Permute(external_id, order);
 }
 
 }  // namespace stepslack::trace

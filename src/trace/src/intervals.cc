@@ -14,7 +14,10 @@ bool StartsBefore(const Interval& a, const Interval& b) {
 
 IntervalSet::IntervalSet(std::vector<Interval> intervals) {
   std::erase_if(intervals, [](const Interval& i) { return i.end_ns <= i.start_ns; });
-  std::sort(intervals.begin(), intervals.end(), StartsBefore);
+  // Most callers walk a store, which is in order already.
+  if (!std::is_sorted(intervals.begin(), intervals.end(), StartsBefore)) {
+    std::sort(intervals.begin(), intervals.end(), StartsBefore);
+  }
   AppendSorted(intervals);
 }
 

@@ -1,7 +1,12 @@
 #include "json_scanner.h"
 
+#include <bit>
 #include <cstdint>
 #include <optional>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace stepslack::trace {
 namespace {
@@ -13,6 +18,25 @@ bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 bool IsTokenByte(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
          c == '+' || c == '-' || c == '.';
+}
+
+// Index of the first quote or backslash at or after `at`; size() when there is none.
+size_t FindStringStop(std::string_view text, size_t at) {
+#ifdef __SSE2__
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i backslash = _mm_set1_epi8('\\');
+  for (; at + 16 <= text.size(); at += 16) {
+    const __m128i block =
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data() + at));
+    const int stops = _mm_movemask_epi8(
+        _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash)));
+    if (stops != 0) {
+      return at + static_cast<size_t>(std::countr_zero(static_cast<unsigned>(stops)));
+    }
+  }
+#endif
+  while (at < text.size() && text[at] != '"' && text[at] != '\\') ++at;
+  return at;
 }
 
 void AppendUtf8(std::string& out, uint32_t code) {
@@ -145,14 +169,12 @@ bool JsonScanner::Take(char c) {
 bool JsonScanner::ReadString(std::string_view& content) {
   if (!Take('"')) return false;
   const size_t from = position_;
-  for (size_t i = from; i < text_.size(); ++i) {
-    if (text_[i] == '\\') {
-      ++i;
-    } else if (text_[i] == '"') {
-      content = text_.substr(from, i - from);
-      position_ = i + 1;
-      return true;
-    }
+  size_t at = FindStringStop(text_, from);
+  while (at < text_.size() && text_[at] == '\\') at = FindStringStop(text_, at + 2);
+  if (at < text_.size()) {
+    content = text_.substr(from, at - from);
+    position_ = at + 1;
+    return true;
   }
   position_ = text_.size();
   return false;

@@ -4,25 +4,51 @@ namespace stepslack::trace {
 namespace {
 
 JsonToken* ArgumentSlot(std::string_view key, RawEvent& event) {
-  if (key == "Collective name") return &event.collective;
-  if (key == "In msg nelems") return &event.in_elements;
-  if (key == "Out msg nelems") return &event.out_elements;
-  if (key == "dtype") return &event.element_type;
-  if (key == "Group size") return &event.group_size;
-  if (key == "Process Group Name") return &event.group;
-  if (key == "Seq") return &event.sequence;
-  return nullptr;
+  // Most arguments are none of these; the length rules them out.
+  switch (key.size()) {
+    case 3:
+      return key == "Seq" ? &event.sequence : nullptr;
+    case 5:
+      return key == "dtype" ? &event.element_type : nullptr;
+    case 6:
+      return key == "stream" ? &event.stream : nullptr;
+    case 8:
+      if (key == "Src Rank") return &event.source_rank;
+      return key == "Dst Rank" ? &event.destination_rank : nullptr;
+    case 10:
+      return key == "Group size" ? &event.group_size : nullptr;
+    case 11:
+      if (key == "correlation") return &event.correlation;
+      return key == "External id" || key == "external id" ? &event.external_id
+                                                          : nullptr;
+    case 13:
+      return key == "In msg nelems" ? &event.in_elements : nullptr;
+    case 14:
+      return key == "Out msg nelems" ? &event.out_elements : nullptr;
+    case 15:
+      return key == "Collective name" ? &event.collective : nullptr;
+    case 18:
+      return key == "Process Group Name" ? &event.group : nullptr;
+    default:
+      return nullptr;
+  }
 }
 
 JsonToken* EventSlot(std::string_view key, RawEvent& event) {
-  if (key == "ph") return &event.phase;
-  if (key == "cat") return &event.category;
-  if (key == "name") return &event.name;
-  if (key == "pid") return &event.process;
-  if (key == "tid") return &event.thread;
-  if (key == "ts") return &event.start;
-  if (key == "dur") return &event.duration;
-  return nullptr;
+  switch (key.size()) {
+    case 2:
+      if (key == "ts") return &event.start;
+      return key == "ph" ? &event.phase : nullptr;
+    case 3:
+      if (key == "dur") return &event.duration;
+      if (key == "pid") return &event.process;
+      if (key == "tid") return &event.thread;
+      return key == "cat" ? &event.category : nullptr;
+    case 4:
+      return key == "name" ? &event.name : nullptr;
+    default:
+      return nullptr;
+  }
 }
 
 // A scalar goes to `slot`; a value of another shape, or of an unknown key, is skipped.

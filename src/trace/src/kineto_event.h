@@ -21,6 +21,11 @@ struct RawEvent {
   JsonToken group_size;
   JsonToken group;
   JsonToken sequence;
+  JsonToken source_rank;
+  JsonToken destination_rank;
+  JsonToken stream;
+  JsonToken correlation;
+  JsonToken external_id;
 };
 
 // Reads the object that starts at the scanner's position; false leaves the position at

@@ -97,7 +97,13 @@ INSTANTIATE_TEST_SUITE_P(
     Sets, ReferenceTraces,
     testing::Values(
         Case{"dlrm8", "dlrm8_v100/worker0_step_12.1694128201545.pt.trace.json.gz", 0},
+        Case{"dlrm8", "dlrm8_v100/worker1_step_12.1694128201556.pt.trace.json.gz", 1},
+        Case{"dlrm8", "dlrm8_v100/worker2_step_12.1694128201554.pt.trace.json.gz", 2},
+        Case{"dlrm8", "dlrm8_v100/worker3_step_12.1694128201557.pt.trace.json.gz", 3},
+        Case{"dlrm8", "dlrm8_v100/worker4_step_12.1694128201547.pt.trace.json.gz", 4},
         Case{"dlrm8", "dlrm8_v100/worker5_step_12.1694128201549.pt.trace.json.gz", 5},
+        Case{"dlrm8", "dlrm8_v100/worker6_step_12.1694128201553.pt.trace.json.gz", 6},
+        Case{"dlrm8", "dlrm8_v100/worker7_step_12.1694128201553.pt.trace.json.gz", 7},
         Case{"hta_nccl1", "ddp2_a100_rank0/nccl_data.json.gz", 0},
         Case{"hta_diff_control", "recsys8_a100_rank3/control.json.gz", 0},
         Case{"hta_amd", "minitoy_mi250/mi250_minitoy_train_ROCm6_2_kineto.json.gz", 0},
@@ -107,6 +113,10 @@ INSTANTIATE_TEST_SUITE_P(
              0},
         Case{"tl_mi210", "gpuonly_mi210/gpu_only_trace.json.gz", 0},
         Case{"tl_bert_h100", "bert_h100/gaunernst_bert-small-uncased__1016001.json.gz",
+             0},
+        Case{"tl_b200", "infer8_b200_rank0/eager_trace.json.gz", 0},
+        Case{"hta_alexnet",
+             "alexnet_a100_cudasync/benchmark_result_2869224_1695835535_trace.json.gz",
              0}),
     [](const testing::TestParamInfo<Case>& tested) {
       return std::string(tested.param.set) + "_" +

@@ -25,9 +25,9 @@ struct DeviceTimes {
   int64_t compute_ns = 0;
   int64_t memory_ns = 0;
   int64_t comm_ns = 0;
-  int64_t overlap_ns = 0;                  // comm and compute at once
-  int64_t exposed_comm_ns = 0;             // comm without compute
-  int64_t exposed_comm_vs_all_ns = 0;      // comm without compute and copies
+  int64_t overlap_ns = 0;              // comm and compute at once
+  int64_t exposed_comm_ns = 0;         // comm without compute
+  int64_t exposed_comm_vs_all_ns = 0;  // comm without compute and copies
 };
 
 struct PhaseTimes {
@@ -89,19 +89,19 @@ struct StreamTimes {
   int64_t stream = 0;
   int64_t events = 0;
   int64_t busy_ns = 0;
-  int64_t host_bound_ns = 0;   // idle: the next launch came after the last kernel ended
-  int64_t kernel_gap_ns = 0;   // idle: launched in time, gap below 30 us
-  int64_t other_idle_ns = 0;   // launched in time and still late, or launch not known
-  int64_t max_queue = 0;       // launched, not yet started
-  double mean_queue = 0.0;     // over time
+  int64_t host_bound_ns = 0;  // idle: the next launch came after the last kernel ended
+  int64_t kernel_gap_ns = 0;  // idle: launched in time, gap below 30 us
+  int64_t other_idle_ns = 0;  // launched in time and still late, or launch not known
+  int64_t max_queue = 0;      // launched, not yet started
+  double mean_queue = 0.0;    // over time
 };
 
 struct LaunchTimes {
   int64_t matched = 0;
   int64_t kernels_without_launch = 0;
   int64_t launches_without_kernel = 0;
-  int64_t cpu_ns = 0;         // sum of launch calls
-  int64_t delay_ns = 0;       // sum of launch end to kernel start, at least 0 each
+  int64_t cpu_ns = 0;    // sum of launch calls
+  int64_t delay_ns = 0;  // sum of launch end to kernel start, at least 0 each
   int64_t max_delay_ns = 0;
   int64_t before_launch = 0;  // kernels that seem to start before their launch
 };
@@ -110,8 +110,8 @@ struct RankTrace {
   int32_t rank = -1;
   int64_t world_size = 0;  // 0: not known
   std::string backend;
-  std::string device;               // "gpu", "cpu"
-  std::vector<std::string> sources; // files, sorted
+  std::string device;                // "gpu", "cpu"
+  std::vector<std::string> sources;  // files, sorted
   bool truncated = false;
   trace::ImportStats stats;
 

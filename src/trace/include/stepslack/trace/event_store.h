@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stepslack/trace/import_stats.h"
+#include "stepslack/trace/intervals.h"
 
 namespace stepslack::trace {
 
@@ -45,7 +46,10 @@ struct CollectiveArgs {
   int64_t seq = kNoSeq;
   int64_t bytes = 0;  // of the message on this rank
   int64_t group_size = 0;
+  int32_t peer = -1;  // the other rank of a send or receive; -1: none or not known
 };
+
+constexpr int32_t kNoStream = -1;
 
 // Column i of every vector is event i. Sorted by start, then longer first, then rank,
 // process, thread, category and name, so that the order in the file has no influence.
@@ -57,9 +61,16 @@ struct EventStore {
   std::vector<int64_t> thread;  // below -2^40: named by text
   std::vector<StringId> category;
   std::vector<StringId> name;
-  std::vector<int32_t> collective;  // index into `collectives`, or kNoCollective
+  std::vector<int32_t> collective;   // index into `collectives`, or kNoCollective
+  std::vector<int32_t> stream;       // of the device, or kNoStream
+  std::vector<int64_t> correlation;  // joins a launch and its kernel; 0: none
+  std::vector<int64_t> external_id;  // joins a kernel and its operator; 0: none
 
   std::vector<CollectiveArgs> collectives;
+  // Operators that were not kept one by one (ReadDetail::kMeasure): the union of their
+  // time is all that is left of them. Any order.
+  std::vector<Interval> operator_cover;
+  int64_t events_read = 0;  // complete events in the input, kept or not
   StringPool strings;
 
   int32_t file_rank = -1;    // rank that the file claims; -1: it does not
@@ -78,7 +89,11 @@ struct EventStore {
   // One event; its collective, if any, must already be in `collectives`.
   void Append(int64_t start, int64_t end, int32_t of_rank, int64_t of_process,
               int64_t of_thread, StringId of_category, StringId of_name,
-              int32_t of_collective = kNoCollective);
+              int32_t of_collective = kNoCollective, int32_t of_stream = kNoStream,
+              int64_t of_correlation = 0, int64_t of_external_id = 0);
+  // Adds the events of another store (its strings, counters and cover too); the rank
+  // and the world of this one win where both are known.
+  void Merge(const EventStore& other);
   void SetRank(int32_t new_rank);  // of every event and of the file
   void Sort();
 };
