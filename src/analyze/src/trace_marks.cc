@@ -11,7 +11,10 @@ Mark MarkOfName(std::string_view name) {
     return Mark::kBackwardFallback;
   }
   if (name == "DistributedDataParallel.forward") return Mark::kForwardFallback;
-  if (name.starts_with("Optimizer.zero_grad")) return Mark::kZeroGrad;
+  if (name.starts_with("Optimizer.zero_grad") || name == "## zero_grad ##" ||
+      name == "zero_grad") {
+    return Mark::kZeroGrad;
+  }
   switch (PhaseOfSpan(name)) {
     case Phase::kData:
       return Mark::kData;

@@ -59,7 +59,12 @@ std::span<const OptionInfo> CommonOptions() {
 }
 
 std::span<const VerbInfo> Verbs() {
-  static const std::array<VerbInfo, 5> verbs{{
+  static const std::array<VerbInfo, 6> verbs{{
+      {"measure",
+       "measure",
+       "read the traces of a run and print what they say",
+       {"stepslack measure traces/"},
+       {{"PATH", "", "", "file, folder, pattern or archive of traces", {}}}},
       {"review",
        "decide",
        "run the whole review: data, training, measurement, diagnosis, decision",

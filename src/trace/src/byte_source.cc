@@ -1,4 +1,4 @@
-#include "byte_source.h"
+#include "stepslack/trace/byte_source.h"
 
 #include <fcntl.h>
 #include <isa-l/igzip_lib.h>
@@ -71,6 +71,18 @@ class PeekedSource : public ByteSource {
   std::unique_ptr<ByteSource> rest_;
   std::string head_;
   size_t used_ = 0;
+};
+
+class BorrowedSource : public ByteSource {
+ public:
+  explicit BorrowedSource(ByteSource& source) : source_(source) {}
+  size_t Read(char* out, size_t capacity) override {
+    return source_.Read(out, capacity);
+  }
+  bool damaged() const override { return source_.damaged(); }
+
+ private:
+  ByteSource& source_;
 };
 
 class GzipSource : public ByteSource {
@@ -153,6 +165,21 @@ bool GzipSource::NextMember() {
   return true;
 }
 
+std::unique_ptr<ByteSource> InflatedOwned(std::unique_ptr<ByteSource> source) {
+  std::string head(2, '\0');
+  size_t filled = 0;
+  while (filled < head.size()) {
+    const size_t got = source->Read(head.data() + filled, head.size() - filled);
+    if (got == 0) break;
+    filled += got;
+  }
+  head.resize(filled);
+  const bool packed = LooksLikeGzip(head);
+  auto peeked = std::make_unique<PeekedSource>(std::move(source), std::move(head));
+  if (!packed) return peeked;
+  return std::make_unique<GzipSource>(std::move(peeked));
+}
+
 }  // namespace
 
 bool LooksLikeGzip(std::string_view bytes) {
@@ -161,25 +188,18 @@ bool LooksLikeGzip(std::string_view bytes) {
 }
 
 base::Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path) {
+  // Without O_NONBLOCK a pipe without a writer would wait for ever.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     return base::Fail("TRACE-0003", base::ExitCode::kInput,
                       std::string("the file can not be opened: ") + strerror(errno),
                       path, "check the path and its permissions");
   }
-  auto file = std::make_unique<FileSource>(descriptor);
-  std::string head(4096, '\0');
-  size_t filled = 0;
-  while (filled < head.size()) {
-    const size_t got = file->Read(head.data() + filled, head.size() - filled);
-    if (got == 0) break;
-    filled += got;
-  }
-  head.resize(filled);
-  const bool packed = LooksLikeGzip(head);
-  auto peeked = std::make_unique<PeekedSource>(std::move(file), std::move(head));
-  if (!packed) return peeked;
-  return std::make_unique<GzipSource>(std::move(peeked));
+  return InflatedOwned(std::make_unique<FileSource>(descriptor));
+}
+
+std::unique_ptr<ByteSource> Inflated(ByteSource& source) {
+  return InflatedOwned(std::make_unique<BorrowedSource>(source));
 }
 
 std::unique_ptr<ByteSource> OverBytes(std::string_view bytes) {

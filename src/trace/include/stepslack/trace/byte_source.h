@@ -28,6 +28,9 @@ class ByteSource {
 // Errors: TRACE-0003 (not readable).
 base::Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path);
 
+// What `source` holds, inflated when it is gzip. `source` must outlive the result.
+std::unique_ptr<ByteSource> Inflated(ByteSource& source);
+
 // Over bytes that outlive the source; never inflates.
 std::unique_ptr<ByteSource> OverBytes(std::string_view bytes);
 

@@ -1,0 +1,27 @@
+// From a folder of traces to a TraceReport.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stepslack/base/context.h"
+#include "stepslack/base/result.h"
+#include "stepslack/measure/trace_report.h"
+
+namespace stepslack::measure {
+
+struct MeasureOptions {
+  std::vector<std::string> paths;  // files, folders, patterns, archives
+};
+
+// Reads everything that is a trace or a record of a run below the paths. What can not
+// be used is in TraceReport::missing. The result does not depend on context.threads.
+// Errors: TRACE-0005, TRACE-0006 (nothing there), MEAS-0001 (nothing usable), CONF-000x
+// (the user's table of names of communication).
+base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
+                                        const base::Context& context);
+
+// "stepslack.measure/1": see docs/formats.md.
+base::Json ToJson(const TraceReport& report);
+
+}  // namespace stepslack::measure

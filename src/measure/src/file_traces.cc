@@ -1,0 +1,160 @@
+#include "file_traces.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "stepslack/analyze/reduce_trace.h"
+#include "stepslack/base/parallel.h"
+#include "stepslack/trace/kineto_reader.h"
+
+namespace stepslack::measure {
+namespace {
+
+trace::ReadOptions OptionsOf(const ReadSettings& settings) {
+  trace::ReadOptions options;
+  options.detail = trace::ReadDetail::kMeasure;
+  options.names = settings.names;
+  return options;
+}
+
+// Host processes: device work names the device as its process.
+std::set<int64_t> ProcessesOf(const trace::EventStore& store) {
+  std::vector<bool> host;
+  host.reserve(store.strings.size());
+  for (trace::StringId id = 0; id < store.strings.size(); ++id) {
+    const trace::CategoryKind kind = trace::KindOfCategory(store.strings.Get(id));
+    host.push_back(kind == trace::CategoryKind::kRuntime ||
+                   kind == trace::CategoryKind::kOperator ||
+                   kind == trace::CategoryKind::kAnnotation);
+  }
+  std::set<int64_t> processes;
+  for (size_t i = 0; i < store.size(); ++i) {
+    if (host[store.category[i]]) processes.insert(store.process[i]);
+  }
+  return processes;
+}
+
+void ReadKinetoInto(const trace::Input& input, trace::ByteSource& source,
+                    const ReadSettings& settings, FileContents& contents) {
+  InputRow& row = contents.rows.back();
+  auto store = trace::ReadKineto(source, input.name, OptionsOf(settings));
+  if (!store) {
+    row.note = store.error().what;
+    row.truncated = source.damaged();
+    return;
+  }
+  row.used = true;
+  row.rank = store->file_rank;
+  row.truncated = store->truncated;
+  FileTrace file;
+  file.row = contents.rows.size() - 1;
+  file.processes = ProcessesOf(*store);
+  file.trace = analyze::ReduceTrace(*store, input.name);
+  row.events = file.trace.events;
+  contents.traces.push_back(std::move(file));
+}
+
+FileContents ReadOne(const std::string& path, const ReadSettings& settings) {
+  FileContents contents;
+  const auto visit = [&](const trace::Input& input, trace::ByteSource& source) {
+    InputRow row;
+    row.name = input.name;
+    row.format = input.format;
+    contents.rows.push_back(std::move(row));
+    switch (input.format) {
+      case trace::InputFormat::kKineto:
+        ReadKinetoInto(input, source, settings, contents);
+        break;
+      case trace::InputFormat::kEmpty:
+        contents.rows.back().note = "the input is empty";
+        break;
+      default:
+        contents.rows.back().note = "the content is of no format that is read";
+        break;
+    }
+  };
+  const auto whole = trace::VisitInputs(path, visit);
+  if (!whole || !*whole) {
+    InputRow row;
+    row.name = path;
+    row.truncated = true;
+    row.note = whole ? "the archive ends inside a member" : whole.error().what;
+    contents.rows.push_back(std::move(row));
+  }
+  return contents;
+}
+
+// Drops all but one of events that are equal in every column that says what they are.
+int64_t DropRepeated(trace::EventStore& store) {
+  const auto key = [&store](size_t i) {
+    return std::tuple(store.start_ns[i], store.end_ns[i], store.process[i],
+                      store.thread[i], store.name[i], store.category[i],
+                      store.stream[i], store.correlation[i]);
+  };
+  trace::EventStore kept = store;
+  kept.start_ns.clear();
+  kept.end_ns.clear();
+  kept.rank.clear();
+  kept.process.clear();
+  kept.thread.clear();
+  kept.category.clear();
+  kept.name.clear();
+  kept.collective.clear();
+  kept.stream.clear();
+  kept.correlation.clear();
+  kept.external_id.clear();
+  int64_t repeated = 0;
+  for (size_t i = 0; i < store.size(); ++i) {
+    if (i > 0 && key(i) == key(i - 1)) {
+      ++repeated;
+      continue;
+    }
+    kept.Append(store.start_ns[i], store.end_ns[i], store.rank[i], store.process[i],
+                store.thread[i], store.category[i], store.name[i], store.collective[i],
+                store.stream[i], store.correlation[i], store.external_id[i]);
+  }
+  if (repeated > 0) store = std::move(kept);
+  return repeated;
+}
+
+std::string PathOf(const std::string& name, bool is_member) {
+  return is_member ? name.substr(0, name.find('!')) : name;
+}
+
+}  // namespace
+
+std::vector<FileContents> ReadFiles(std::span<const std::string> files,
+                                    const ReadSettings& settings) {
+  std::vector<FileContents> contents(files.size());
+  base::ParallelFor(files.size(), settings.threads,
+                    [&](size_t i) { contents[i] = ReadOne(files[i], settings); });
+  return contents;
+}
+
+trace::EventStore ReadTogether(std::span<const InputRow> inputs,
+                               const ReadSettings& settings, int64_t& repeated) {
+  trace::EventStore all;
+  bool first = true;
+  for (const InputRow& row : inputs) {
+    const auto visit = [&](const trace::Input& input, trace::ByteSource& source) {
+      if (input.name != row.name) return;
+      auto store = trace::ReadKineto(source, input.name, OptionsOf(settings));
+      if (!store) return;
+      if (first) {
+        all = std::move(*store);
+        first = false;
+      } else {
+        all.Merge(*store);
+      }
+    };
+    // Read a moment ago; if it is gone by now, what is left is measured.
+    const bool is_member = row.name.find('!') != std::string::npos;
+    (void)trace::VisitInputs(PathOf(row.name, is_member), visit);
+  }
+  repeated = DropRepeated(all);
+  return all;
+}
+
+}  // namespace stepslack::measure

@@ -1,0 +1,115 @@
+#include "stepslack/measure/measure_traces.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "file_traces.h"
+#include "rank_assembly.h"
+
+namespace stepslack::measure {
+namespace {
+
+// Inputs that were not used, named one by one only while they are few.
+void NoteUnused(TraceReport& report) {
+  constexpr size_t kNamed = 20;
+  std::map<std::string, std::vector<const InputRow*>> by_reason;
+  for (const InputRow& row : report.inputs) {
+    if (!row.used) by_reason[row.note].push_back(&row);
+    if (row.used && row.truncated) {
+      report.missing.push_back(
+          {"input", "the input ends inside; what came before is measured", row.name});
+    }
+  }
+  for (const auto& [reason, rows] : by_reason) {
+    for (size_t i = 0; i < std::min(rows.size(), kNamed); ++i) {
+      report.missing.push_back({"input", reason, rows[i]->name});
+    }
+    if (rows.size() > kNamed) {
+      report.missing.push_back(
+          {"input", fmt::format("{} more inputs: {}", rows.size() - kNamed, reason),
+           ""});
+    }
+  }
+}
+
+void NoteRanks(TraceReport& report) {
+  int64_t world = 0;
+  for (const analyze::RankTrace& rank : report.ranks) {
+    world = std::max(world, rank.world_size);
+    if (rank.events == 0) {
+      report.missing.push_back({"rank", "the trace holds no complete event",
+                                fmt::format("rank {}", rank.rank)});
+    } else if (rank.device == "cpu") {
+      report.missing.push_back({"device",
+                                "no device events; times are those of the CPU",
+                                fmt::format("rank {}", rank.rank)});
+    }
+    if (rank.events > 0 && rank.steps.empty()) {
+      report.missing.push_back(
+          {"steps", "no step marks, and no period in optimizer, loader or kernels",
+           fmt::format("rank {}", rank.rank)});
+    }
+  }
+  std::vector<int64_t> absent;
+  for (int64_t r = 0; r < std::min<int64_t>(world, 1'000'000); ++r) {
+    const bool there = std::binary_search(
+        report.ranks.begin(), report.ranks.end(), r, [](const auto& a, const auto& b) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(a)>, int64_t>) {
+            return a < b.rank;
+          } else {
+            return a.rank < b;
+          }
+        });
+    if (!there) absent.push_back(r);
+  }
+  if (absent.empty()) return;
+  const size_t shown = std::min<size_t>(absent.size(), 16);
+  report.missing.push_back(
+      {"rank",
+       fmt::format(
+           "{} of {} ranks have no trace: {}{}", absent.size(), world,
+           fmt::join(absent.begin(), absent.begin() + static_cast<long>(shown), ", "),
+           shown < absent.size() ? ", ..." : ""),
+       ""});
+}
+
+}  // namespace
+
+base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
+                                        const base::Context& context) {
+  SS_TRY(const std::vector<std::string> files, trace::ExpandPaths(options.paths));
+  SS_TRY(const trace::CollectiveNames names, trace::CollectiveNames::Load());
+  const ReadSettings settings{&names, context.threads};
+  TraceReport report;
+  std::vector<FileTrace> traces;
+  for (FileContents& contents : ReadFiles(files, settings)) {
+    const size_t first_row = report.inputs.size();
+    for (InputRow& row : contents.rows) report.inputs.push_back(std::move(row));
+    for (FileTrace& file : contents.traces) {
+      file.row += first_row;
+      traces.push_back(std::move(file));
+    }
+  }
+  AssembleRanks(std::move(traces), settings, report);
+  for (const analyze::RankTrace& rank : report.ranks) report.import.Merge(rank.stats);
+  NoteUnused(report);
+  NoteRanks(report);
+  const bool usable =
+      std::any_of(report.inputs.begin(), report.inputs.end(),
+                  [](const InputRow& row) { return row.used && row.events > 0; });
+  if (!usable) {
+    const std::string first =
+        report.missing.empty() ? "no input" : report.missing.front().reason;
+    return base::Fail("MEAS-0001", base::ExitCode::kInput,
+                      fmt::format("nothing usable in {} inputs; the first reason: {}",
+                                  report.inputs.size(), first),
+                      options.paths.front(),
+                      "give profiler traces, flight-recorder dumps or logs; "
+                      "docs/formats.md lists what is read");
+  }
+  return report;
+}
+
+}  // namespace stepslack::measure

@@ -1,0 +1,162 @@
+#include <algorithm>
+
+#include "stepslack/measure/measure_traces.h"
+
+namespace stepslack::measure {
+namespace {
+
+using base::Json;
+
+constexpr size_t kKernelsShown = 50;
+
+void SetDeviceTimes(const analyze::DeviceTimes& times, Json& json) {
+  json.Set("span_ns", times.span_ns);
+  json.Set("idle_ns", times.idle_ns);
+  json.Set("compute_ns", times.compute_ns);
+  json.Set("memory_ns", times.memory_ns);
+  json.Set("comm_ns", times.comm_ns);
+  json.Set("overlap_ns", times.overlap_ns);
+  json.Set("exposed_comm_ns", times.exposed_comm_ns);
+  json.Set("exposed_comm_vs_all_ns", times.exposed_comm_vs_all_ns);
+}
+
+Json PhasesJson(const analyze::PhaseTimes& phases) {
+  Json json;
+  json.Set("data_ns", phases.data_ns);
+  json.Set("forward_ns", phases.forward_ns);
+  json.Set("backward_ns", phases.backward_ns);
+  json.Set("optimizer_ns", phases.optimizer_ns);
+  json.Set("zero_grad_ns", phases.zero_grad_ns);
+  json.Set("eval_ns", phases.eval_ns);
+  json.Set("checkpoint_ns", phases.checkpoint_ns);
+  return json;
+}
+
+Json StepsJson(const analyze::RankTrace& rank) {
+  Json steps{Json::Array{}};
+  for (const analyze::TraceStep& step : rank.steps) {
+    Json json;
+    json.Set("step", step.step);
+    json.Set("start_ns", step.start_ns);
+    json.Set("dur_ns", step.end_ns - step.start_ns);
+    SetDeviceTimes(step.device, json);
+    json.Set("phases", PhasesJson(step.phases));
+    steps.Append(std::move(json));
+  }
+  return steps;
+}
+
+Json KernelsJson(const analyze::RankTrace& rank) {
+  Json kernels{Json::Array{}};
+  for (size_t i = 0; i < std::min(rank.kernels.size(), kKernelsShown); ++i) {
+    const analyze::KernelRow& row = rank.kernels[i];
+    Json json;
+    json.Set("name", rank.strings.Get(row.name));
+    json.Set("kind", ToString(row.kind));
+    json.Set("count", row.count);
+    json.Set("total_ns", row.total_ns);
+    json.Set("min_ns", row.min_ns);
+    json.Set("max_ns", row.max_ns);
+    kernels.Append(std::move(json));
+  }
+  return kernels;
+}
+
+Json StreamsJson(const analyze::RankTrace& rank) {
+  Json streams{Json::Array{}};
+  for (const analyze::StreamTimes& times : rank.streams) {
+    Json json;
+    json.Set("stream", times.stream);
+    json.Set("events", times.events);
+    json.Set("busy_ns", times.busy_ns);
+    json.Set("host_bound_ns", times.host_bound_ns);
+    json.Set("kernel_gap_ns", times.kernel_gap_ns);
+    json.Set("other_idle_ns", times.other_idle_ns);
+    json.Set("max_queue", times.max_queue);
+    json.Set("mean_queue", times.mean_queue);
+    streams.Append(std::move(json));
+  }
+  return streams;
+}
+
+Json LaunchesJson(const analyze::LaunchTimes& launches) {
+  Json json;
+  json.Set("matched", launches.matched);
+  json.Set("kernels_without_launch", launches.kernels_without_launch);
+  json.Set("launches_without_kernel", launches.launches_without_kernel);
+  json.Set("cpu_ns", launches.cpu_ns);
+  json.Set("delay_ns", launches.delay_ns);
+  json.Set("max_delay_ns", launches.max_delay_ns);
+  json.Set("before_launch", launches.before_launch);
+  return json;
+}
+
+Json RankJson(const analyze::RankTrace& rank) {
+  Json json;
+  json.Set("rank", int64_t{rank.rank});
+  json.Set("device", rank.device);
+  json.Set("events", rank.events);
+  json.Set("device_events", rank.device_events);
+  json.Set("comm_events", rank.comm_events);
+  json.Set("truncated", rank.truncated);
+  json.Set("window_start_ns", rank.window_start_ns);
+  json.Set("window_end_ns", rank.window_end_ns);
+  SetDeviceTimes(rank.total, json);
+  json.Set("phases", PhasesJson(rank.phases));
+  json.Set("step_source", ToString(rank.step_source));
+  json.Set("steps", StepsJson(rank));
+  json.Set("kernels", KernelsJson(rank));
+  json.Set("kernels_total", static_cast<int64_t>(rank.kernels.size()));
+  json.Set("streams", StreamsJson(rank));
+  json.Set("launches", LaunchesJson(rank.launches));
+  Json sources{Json::Array{}};
+  for (const std::string& source : rank.sources) sources.Append(source);
+  json.Set("sources", std::move(sources));
+  return json;
+}
+
+Json MissingJson(const TraceReport& report) {
+  Json missing{Json::Array{}};
+  for (const MissingPart& part : report.missing) {
+    Json json;
+    json.Set("part", part.part);
+    json.Set("reason", part.reason);
+    if (!part.where.empty()) json.Set("where", part.where);
+    missing.Append(std::move(json));
+  }
+  return missing;
+}
+
+Json InputsJson(const TraceReport& report) {
+  Json inputs{Json::Array{}};
+  for (const InputRow& row : report.inputs) {
+    Json json;
+    json.Set("name", row.name);
+    json.Set("format", ToString(row.format));
+    json.Set("used", row.used);
+    json.Set("events", row.events);
+    json.Set("truncated", row.truncated);
+    if (row.rank >= 0) json.Set("rank", int64_t{row.rank});
+    if (!row.note.empty()) json.Set("note", row.note);
+    inputs.Append(std::move(json));
+  }
+  return inputs;
+}
+
+}  // namespace
+
+Json ToJson(const TraceReport& report) {
+  Json json;
+  json.Set("schema", "stepslack.measure/1");
+  json.Set("missing", MissingJson(report));
+  Json import;
+  import.Set("counters", trace::ToJson(report.import));
+  import.Set("inputs", InputsJson(report));
+  json.Set("import", std::move(import));
+  Json ranks{Json::Array{}};
+  for (const analyze::RankTrace& rank : report.ranks) ranks.Append(RankJson(rank));
+  json.Set("ranks", std::move(ranks));
+  return json;
+}
+
+}  // namespace stepslack::measure

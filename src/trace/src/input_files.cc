@@ -1,0 +1,156 @@
+#include "stepslack/trace/input_files.h"
+
+#include <fmt/format.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include "stepslack/base/file.h"
+#include "tar_members.h"
+
+namespace stepslack::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsHidden(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return !name.empty() && name[0] == '.';
+}
+
+void AddFolder(const std::string& folder, std::vector<std::string>& files) {
+  std::error_code error;
+  fs::recursive_directory_iterator it(
+      folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+    if (IsHidden(it->path())) {
+      if (it->is_directory(error)) it.disable_recursion_pending();
+      continue;
+    }
+    std::error_code ignored;
+    if (it->is_regular_file(ignored)) files.push_back(it->path().string());
+  }
+}
+
+std::vector<std::string> Matches(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  return paths;
+}
+
+// What was read of a source, then the rest of it.
+class HeadSource : public ByteSource {
+ public:
+  explicit HeadSource(ByteSource& source) : source_(source), head_(kHeadBytes, '\0') {
+    size_t filled = 0;
+    while (filled < head_.size()) {
+      const size_t got = source.Read(head_.data() + filled, head_.size() - filled);
+      if (got == 0) break;
+      filled += got;
+    }
+    head_.resize(filled);
+  }
+
+  std::string_view head() const { return head_; }
+  size_t Read(char* out, size_t capacity) override {
+    if (used_ == head_.size()) return source_.Read(out, capacity);
+    const size_t count = std::min(capacity, head_.size() - used_);
+    std::memcpy(out, head_.data() + used_, count);
+    used_ += count;
+    return count;
+  }
+  bool damaged() const override { return source_.damaged(); }
+
+ private:
+  ByteSource& source_;
+  std::string head_;
+  size_t used_ = 0;
+};
+
+using Visit = std::function<void(const Input& input, ByteSource& source)>;
+
+void VisitOne(ByteSource& source, const std::string& path, const std::string& member,
+              const Visit& visit) {
+  const std::unique_ptr<ByteSource> inflated = Inflated(source);
+  HeadSource peeked(*inflated);
+  Input input;
+  input.path = path;
+  input.name = member.empty() ? path : path + "!" + member;
+  input.is_member = !member.empty();
+  input.head = peeked.head();
+  input.format = DetectFormat(peeked.head());
+  visit(input, peeked);
+}
+
+}  // namespace
+
+base::Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::vector<std::string> matches = {path};
+    if (!base::PathExists(path)) {
+      matches = Matches(path);
+      if (matches.empty()) {
+        return base::Fail(
+            "TRACE-0005", base::ExitCode::kInput,
+            "there is no such file, folder or pattern", path,
+            "check the path; quote a pattern so that the shell leaves it");
+      }
+    }
+    const size_t before = files.size();
+    for (const std::string& match : matches) {
+      if (base::IsFolder(match)) {
+        AddFolder(match, files);
+      } else {
+        files.push_back(match);
+      }
+    }
+    if (files.size() == before) {
+      return base::Fail("TRACE-0006", base::ExitCode::kInput,
+                        "the folder holds no file that can be read", path,
+                        "give the folder that the profiler wrote its traces to");
+    }
+  }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
+base::Result<bool> VisitInputs(const std::string& path, const Visit& visit) {
+  SS_TRY(const std::unique_ptr<ByteSource> file, OpenFile(path));
+  HeadSource peeked(*file);
+  if (!LooksLikeTar(peeked.head())) {
+    VisitOne(peeked, path, "", visit);
+    return true;
+  }
+  return VisitTarMembers(peeked, [&](const std::string& member, ByteSource& source) {
+    VisitOne(source, path, member, visit);
+  });
+}
+
+base::Result<std::string> ReadAll(ByteSource& source, const std::string& name,
+                                  int64_t max_bytes) {
+  std::string text;
+  std::vector<char> chunk(size_t{1} << 16);
+  while (const size_t got = source.Read(chunk.data(), chunk.size())) {
+    text.append(chunk.data(), got);
+    if (static_cast<int64_t>(text.size()) > max_bytes) {
+      return base::Fail("TRACE-0002", base::ExitCode::kInput,
+                        fmt::format("more than {} bytes of a format that is read as "
+                                    "one piece",
+                                    max_bytes),
+                        name, "cut the file, or export less");
+    }
+  }
+  return text;
+}
+
+}  // namespace stepslack::trace
