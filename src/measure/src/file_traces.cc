@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "stepslack/analyze/reduce_trace.h"
@@ -36,6 +37,26 @@ std::set<int64_t> ProcessesOf(const trace::EventStore& store) {
   return processes;
 }
 
+// Equal for two files with the same events, whatever their text looks like.
+uint64_t DigestOf(const trace::EventStore& store) {
+  std::vector<uint64_t> text;
+  text.reserve(store.strings.size());
+  for (trace::StringId id = 0; id < store.strings.size(); ++id) {
+    text.push_back(std::hash<std::string_view>{}(store.strings.Get(id)));
+  }
+  uint64_t digest = static_cast<uint64_t>(store.events_read);
+  const auto mix = [&digest](uint64_t value) {
+    digest = (digest ^ value) * 0x9e3779b97f4a7c15u;
+    digest ^= digest >> 29;
+  };
+  for (size_t i = 0; i < store.size(); ++i) {
+    mix(static_cast<uint64_t>(store.start_ns[i]));
+    mix(static_cast<uint64_t>(store.end_ns[i]));
+    mix(text[store.name[i]]);
+  }
+  return digest;
+}
+
 void ReadKinetoInto(const trace::Input& input, trace::ByteSource& source,
                     const ReadSettings& settings, FileContents& contents) {
   InputRow& row = contents.rows.back();
@@ -51,6 +72,7 @@ void ReadKinetoInto(const trace::Input& input, trace::ByteSource& source,
   FileTrace file;
   file.row = contents.rows.size() - 1;
   file.processes = ProcessesOf(*store);
+  file.digest = DigestOf(*store);
   file.trace = analyze::ReduceTrace(*store, input.name);
   row.events = file.trace.events;
   contents.traces.push_back(std::move(file));

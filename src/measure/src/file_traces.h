@@ -18,6 +18,7 @@ struct FileTrace {
   size_t row = 0;  // of InputRow
   analyze::RankTrace trace;
   std::set<int64_t> processes;  // of its CPU events
+  uint64_t digest = 0;          // of all its kept events
 };
 
 struct FileContents {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 
 #include "stepslack/analyze/reduce_trace.h"
 #include "stepslack/base/file.h"
@@ -76,6 +77,20 @@ void SettleByOrder(std::vector<FileTrace>& traces, TraceReport& report) {
                      numbered),
          "");
   }
+}
+
+// No two ranks have the same events to the nanosecond: a second file with them is a
+// copy.
+void DropCopies(std::vector<FileTrace>& traces, TraceReport& report) {
+  std::set<std::pair<int32_t, uint64_t>> seen;
+  std::erase_if(traces, [&](FileTrace& file) {
+    if (file.trace.events == 0) return false;
+    if (seen.emplace(file.trace.rank, file.digest).second) return false;
+    InputRow& row = report.inputs[file.row];
+    row.used = false;
+    row.note = "the same events as in another file";
+    return true;
+  });
 }
 
 bool ShareAProcess(const FileTrace& a, const FileTrace& b) {
@@ -157,6 +172,7 @@ int32_t RankOfFileName(const std::string& name) {
 
 void AssembleRanks(std::vector<FileTrace> traces, const ReadSettings& settings,
                    TraceReport& report) {
+  DropCopies(traces, report);
   SettleByName(traces, report);
   SettleByOrder(traces, report);
   std::map<int32_t, std::vector<FileTrace*>> ranks;
