@@ -157,6 +157,7 @@ void CopyHeader(const trace::EventStore& store, const std::string& source,
   trace.sources = {source};
   trace.truncated = store.truncated;
   trace.stats = store.stats;
+  trace.records = store.records_read;
   trace.events =
       std::max<int64_t>(store.events_read, static_cast<int64_t>(store.size()));
   if (store.size() == 0) return;

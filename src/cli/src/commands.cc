@@ -62,7 +62,7 @@ base::Result<CommandResult> Measure(const Arguments& arguments,
   measure::MeasureOptions options;
   options.paths = {arguments.Value("PATH")};
   SS_TRY(const measure::TraceReport report, measure::MeasureTraces(options, context));
-  return CommandResult{.output = ToJson(report).Dump() + "\n"};
+  return CommandResult{.output = WriteJson(report)};
 }
 
 base::Result<CommandResult> Verify(const Arguments& arguments) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "file_traces.h"
+#include "hta_notes.h"
 #include "rank_assembly.h"
 
 namespace stepslack::measure {
@@ -94,6 +95,7 @@ base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
   }
   AssembleRanks(std::move(traces), settings, report);
   for (const analyze::RankTrace& rank : report.ranks) report.import.Merge(rank.stats);
+  report.footnotes = HtaNotes(report.ranks);
   NoteUnused(report);
   NoteRanks(report);
   const bool usable =

@@ -95,6 +95,7 @@ Json RankJson(const analyze::RankTrace& rank) {
   Json json;
   json.Set("rank", int64_t{rank.rank});
   json.Set("device", rank.device);
+  json.Set("records", rank.records);
   json.Set("events", rank.events);
   json.Set("device_events", rank.device_events);
   json.Set("comm_events", rank.comm_events);
@@ -143,20 +144,66 @@ Json InputsJson(const TraceReport& report) {
   return inputs;
 }
 
+Json FootnotesJson(const TraceReport& report) {
+  Json notes{Json::Array{}};
+  for (const Footnote& note : report.footnotes) {
+    Json json;
+    json.Set("code", note.code);
+    json.Set("text", note.text);
+    Json ranks{Json::Array{}};
+    for (const int32_t rank : note.ranks) ranks.Append(int64_t{rank});
+    json.Set("ranks", std::move(ranks));
+    notes.Append(std::move(json));
+  }
+  return notes;
+}
+
+// Every line of `text` but the first gets `indent` blanks more.
+std::string Indented(const std::string& text, size_t indent) {
+  std::string out;
+  out.reserve(text.size() + text.size() / 8);
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out.append(indent, ' ');
+  }
+  return out;
+}
+
 }  // namespace
 
-Json ToJson(const TraceReport& report) {
+std::string WriteJson(const TraceReport& report) {
   Json json;
   json.Set("schema", "stepslack.measure/1");
   json.Set("missing", MissingJson(report));
+  json.Set("footnotes", FootnotesJson(report));
   Json import;
   import.Set("counters", trace::ToJson(report.import));
   import.Set("inputs", InputsJson(report));
   json.Set("import", std::move(import));
-  Json ranks{Json::Array{}};
-  for (const analyze::RankTrace& rank : report.ranks) ranks.Append(RankJson(rank));
-  json.Set("ranks", std::move(ranks));
-  return json;
+  // A rank is text before the next one becomes a tree: thousands of them fit.
+  std::string out = "{\n";
+  bool first = true;
+  const auto member = [&](std::string_view key, const std::string& value) {
+    out += first ? "  \"" : ",\n  \"";
+    first = false;
+    out.append(key).append("\": ").append(value);
+  };
+  bool ranks_written = false;
+  const auto write_ranks = [&] {
+    std::string text = "[";
+    for (size_t i = 0; i < report.ranks.size(); ++i) {
+      text += (i == 0 ? "\n    " : ",\n    ") +
+              Indented(RankJson(report.ranks[i]).Dump(), 4);
+    }
+    member("ranks", text + (report.ranks.empty() ? "]" : "\n  ]"));
+    ranks_written = true;
+  };
+  for (const auto& [key, value] : json.AsObject()) {
+    if (!ranks_written && key > "ranks") write_ranks();
+    member(key, Indented(value.Dump(), 2));
+  }
+  if (!ranks_written) write_ranks();
+  return out + "\n}\n";
 }
 
 }  // namespace stepslack::measure

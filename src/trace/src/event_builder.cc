@@ -99,6 +99,7 @@ bool IsPlain(std::string_view text) {
 }  // namespace
 
 void EventBuilder::Add(const RawEvent& event, int64_t offset) {
+  ++store_.records_read;
   const std::string_view phase = event.phase.text;
   if (phase == "X") {
     AddComplete(event, offset);
@@ -142,6 +143,13 @@ void EventBuilder::AddComplete(const RawEvent& event, int64_t offset) {
   if (!Times(event, offset, start, end)) return;
   ++store_.events_read;
   const CategoryKind kind = KindOf(event.category);
+  // Other tools take these for work of the device; they are counted, so that a
+  // difference can be explained.
+  if (kind == CategoryKind::kDeviceSync) {
+    store_.stats.Add(kSyncOnDevice, Severity::kInfo, offset);
+  } else if (kind == CategoryKind::kOperator && !event.stream.text.empty()) {
+    store_.stats.Add(kOperatorOnStream, Severity::kInfo, offset);
+  }
   if (detail_ == ReadDetail::kMeasure) {
     if (event.name.text == "record_param_comms") {
       const int64_t id = IntOf(event.external_id).value_or(0);

@@ -112,6 +112,7 @@ void EventStore::Merge(const EventStore& other) {
   }
   operator_cover.insert(operator_cover.end(), other.operator_cover.begin(),
                         other.operator_cover.end());
+  records_read += other.records_read;
   events_read += other.events_read;
   if (file_rank < 0) file_rank = other.file_rank;
   world_size = std::max(world_size, other.world_size);

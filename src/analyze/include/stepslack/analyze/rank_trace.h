@@ -115,7 +115,8 @@ struct RankTrace {
   bool truncated = false;
   trace::ImportStats stats;
 
-  int64_t events = 0;  // complete events read
+  int64_t records = 0;  // everything in the list of events, flows and marks too
+  int64_t events = 0;   // complete events among them
   int64_t device_events = 0;
   int64_t comm_events = 0;
   // First and last instant of any kept event; the window that the profiler saw.

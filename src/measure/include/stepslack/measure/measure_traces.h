@@ -21,7 +21,7 @@ struct MeasureOptions {
 base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
                                         const base::Context& context);
 
-// "stepslack.measure/1": see docs/formats.md.
-base::Json ToJson(const TraceReport& report);
+// "stepslack.measure/1" as text, keys sorted: see docs/formats.md.
+std::string WriteJson(const TraceReport& report);
 
 }  // namespace stepslack::measure

@@ -30,11 +30,19 @@ struct MissingPart {
   std::string where;   // file or rank; may be empty
 };
 
+// Why a number here differs from the one that another tool prints for the same trace.
+struct Footnote {
+  std::string code;  // "HTA-ROUND"
+  std::string text;
+  std::vector<int32_t> ranks;  // where it applies
+};
+
 struct TraceReport {
   std::vector<InputRow> inputs;  // by name
   std::vector<MissingPart> missing;
   trace::ImportStats import;
   std::vector<analyze::RankTrace> ranks;  // by rank
+  std::vector<Footnote> footnotes;
 };
 
 }  // namespace stepslack::measure

@@ -70,7 +70,8 @@ struct EventStore {
   // Operators that were not kept one by one (ReadDetail::kMeasure): the union of their
   // time is all that is left of them. Any order.
   std::vector<Interval> operator_cover;
-  int64_t events_read = 0;  // complete events in the input, kept or not
+  int64_t records_read = 0;  // everything in the list of events, flows and marks too
+  int64_t events_read = 0;   // complete events among them, kept or not
   StringPool strings;
 
   int32_t file_rank = -1;    // rank that the file claims; -1: it does not

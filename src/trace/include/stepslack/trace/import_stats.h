@@ -13,6 +13,12 @@ namespace stepslack::trace {
 enum class Severity { kInfo, kWarning, kError };
 std::string_view ToString(Severity severity);
 
+// Counters that others look for.
+inline constexpr std::string_view kSyncOnDevice =
+    "wait of the device, not counted as its work";
+inline constexpr std::string_view kOperatorOnStream =
+    "operator that names a stream, not counted as device work";
+
 struct ImportCount {
   Severity severity = Severity::kInfo;
   int64_t count = 0;
