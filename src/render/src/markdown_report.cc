@@ -8,6 +8,7 @@
 #include "documents.h"
 #include "figure_table.h"
 #include "stepslack/base/text.h"
+#include "stepslack/render/document.h"
 
 namespace stepslack::render {
 namespace {
@@ -240,6 +241,13 @@ std::string RenderMarkdown(const Report& report) {
   AppendDocument(RenderMemo(review), "Review memo", out);
   AppendDocument(RenderDecision(review), "Decision memo", out);
   AppendArtifacts(review, out);
+  return out;
+}
+
+std::string RenderMarkdown(const Document& document) {
+  std::string out = fmt::format("# {}\n\n", EscapeMarkdown(document.title));
+  for (const std::string& line : document.lead) out += Paragraph(line) + "\n\n";
+  for (const Section& section : document.sections) AppendSection(section, out);
   return out;
 }
 
