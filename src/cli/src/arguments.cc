@@ -33,6 +33,7 @@ base::Result<const VerbInfo*> FindVerb(std::string_view name) {
 struct Binding {
   std::map<std::string, std::string, std::less<>> texts;
   std::map<std::string, bool, std::less<>> flags;
+  std::map<std::string, std::vector<std::string>, std::less<>> lists;
 };
 
 void Declare(CLI::App& app, const OptionInfo& option, Binding& binding) {
@@ -41,6 +42,8 @@ void Declare(CLI::App& app, const OptionInfo& option, Binding& binding) {
   if (name == "--output") spelled = "-o,--output";
   if (option.name.starts_with("--") && option.value.empty()) {
     app.add_flag(spelled, binding.flags[name]);
+  } else if (option.repeats) {
+    app.add_option(spelled, binding.lists[name]);
   } else {
     app.add_option(spelled, binding.texts[name]);
   }
@@ -67,9 +70,9 @@ base::Status CheckChoices(const VerbInfo& verb, const Arguments& arguments) {
   for (const auto& [name, value] : arguments.values) {
     const OptionInfo* option = FindOption(verb, name);
     SS_CHECK(option != nullptr);
-    if (option->choices.empty()) continue;
-    const std::vector<std::string> choices(option->choices.begin(),
-                                           option->choices.end());
+    const auto& allowed = name == "--format" ? verb.formats : option->choices;
+    if (allowed.empty()) continue;
+    const std::vector<std::string> choices(allowed.begin(), allowed.end());
     if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
       return Fail("CLI-0003", ExitCode::kUsage,
                   fmt::format("{} can not be `{}`", name, value), "command line",
@@ -94,6 +97,7 @@ base::Status CheckPositionals(const VerbInfo& verb, const Arguments& arguments) 
 
 std::string Arguments::Value(std::string_view name) const {
   if (const auto found = values.find(name); found != values.end()) return found->second;
+  if (name == "--format" && verb != nullptr) return std::string(verb->formats.front());
   const OptionInfo* option = verb != nullptr ? FindOption(*verb, name) : nullptr;
   return option != nullptr ? std::string(option->fallback) : std::string();
 }
@@ -148,6 +152,11 @@ base::Result<Arguments> ParseArguments(int argc, const char* const* argv) {
   for (const auto& [name, text] : binding.texts) {
     const std::string key = name == "--output" ? "--output" : name;
     if (app.count(key) > 0) arguments.values[name] = text;
+  }
+  for (const auto& [name, texts] : binding.lists) {
+    if (texts.empty()) continue;
+    arguments.values[name] = texts.front();
+    arguments.lists[name] = texts;
   }
   for (const auto& [name, set] : binding.flags) {
     if (set) arguments.values[name] = "1";

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "option_table.h"
 #include "stepslack/base/result.h"
@@ -18,6 +19,8 @@ struct Arguments {
   // docs/stepslack.1.
   std::string reference;
   std::map<std::string, std::string, std::less<>> values;  // by option name
+  // Of options that repeat, everything that was given; `values` has the first.
+  std::map<std::string, std::vector<std::string>, std::less<>> lists;
   bool Has(std::string_view name) const { return values.contains(name); }
   // The given value, else the table's fallback.
   std::string Value(std::string_view name) const;

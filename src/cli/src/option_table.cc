@@ -13,6 +13,7 @@ constexpr std::string_view kExitCodes =
 
 std::string Left(const OptionInfo& option) {
   std::string text(option.name);
+  if (option.repeats) text += "...";
   if (!option.value.empty()) text += " " + std::string(option.value);
   return text;
 }
@@ -47,9 +48,9 @@ std::span<const OptionInfo> CommonOptions() {
   static const std::array<OptionInfo, 5> options{{
       {"--format",
        "FORMAT",
-       "text",
+       "",
        "form of the result on stdout",
-       {"text", "json", "markdown", "html"}},
+       {}},
       {"--output", "FILE", "-", "write the result here instead of stdout", {}},
       {"--color", "WHEN", "auto", "colour in text output", {"auto", "always", "never"}},
       {"--threads", "N", "0", "threads of the analysis; 0: one per usable core", {}},
@@ -59,12 +60,46 @@ std::span<const OptionInfo> CommonOptions() {
 }
 
 std::span<const VerbInfo> Verbs() {
-  static const std::array<VerbInfo, 6> verbs{{
+  static const OptionInfo traces{
+      "PATH", "", "", "files, folders, patterns or archives of traces", {}, true};
+  static const std::array<VerbInfo, 10> verbs{{
+      {"import",
+       "get data in",
+       "recognise and read traces, logs and dumps; keep what they say in a room",
+       {"stepslack import traces/ --room room"},
+       {traces, {"--room", "DIR", "room", "the room to keep it in", {}}},
+       {"text", "json"}},
       {"measure",
        "measure",
-       "read the traces of a run and print what they say",
-       {"stepslack measure traces/"},
-       {{"PATH", "", "", "file, folder, pattern or archive of traces", {}}}},
+       "what the traces of a run say: exact times, waits, causes of lost time",
+       {"stepslack measure traces/", "stepslack measure traces/ --format json",
+        "stepslack measure 'run/*.json.gz' --by collective --format csv"},
+       {traces,
+        {"--by",
+         "WHAT",
+         "",
+         "one table of this instead of the summary",
+         {"rank", "step", "phase", "collective", "kernel", "stream"}}},
+       {"text", "json", "csv", "markdown", "html"}},
+      {"compare",
+       "measure",
+       "what changed between two sets of traces",
+       {"stepslack compare before/ after/"},
+       {{"BEFORE", "", "", "file, folder, pattern or archive", {}},
+        {"AFTER", "", "", "file, folder, pattern or archive", {}}},
+       {"text", "json", "markdown"}},
+      {"show",
+       "measure",
+       "a page to look at: the timeline of all ranks",
+       {"stepslack show timeline traces/ -o timeline.html"},
+       {{"WHAT", "", "", "what to show", {"timeline"}}, traces},
+       {"html"}},
+      {"export",
+       "measure",
+       "one merged trace with corrected clocks and marked findings",
+       {"stepslack export perfetto traces/ -o merged.json.gz"},
+       {{"WHAT", "", "", "for which viewer", {"perfetto"}}, traces},
+       {"json"}},
       {"review",
        "decide",
        "run the whole review: data, training, measurement, diagnosis, decision",
@@ -81,27 +116,32 @@ std::span<const VerbInfo> Verbs() {
          "N",
          "",
          "training processes instead of the configured number",
-         {}}}},
+         {}}},
+       {"text", "json", "markdown", "html"}},
       {"verify",
        "decide",
        "check a capsule: every artifact's digest against its file",
        {"stepslack verify room/capsule.json"},
-       {{"FILE", "", "", "capsule.json inside its room", {}}}},
+       {{"FILE", "", "", "capsule.json inside its room", {}}},
+       {"text"}},
       {"log",
        "keep",
        "list what a room has computed, oldest first",
        {"stepslack log --room room"},
-       {{"--room", "DIR", "room", "the room to list", {}}}},
+       {{"--room", "DIR", "room", "the room to list", {}}},
+       {"text", "json"}},
       {"doctor",
        "keep",
        "check this machine for what slows or breaks training",
        {"stepslack doctor", "stepslack doctor --format json"},
-       {}},
+       {},
+       {"text", "json"}},
       {"completion",
        "keep",
        "print the completion script for bash",
        {"stepslack completion > /etc/bash_completion.d/stepslack"},
-       {}},
+       {},
+       {"text"}},
   }};
   return verbs;
 }
@@ -117,8 +157,10 @@ std::string OverviewHelp() {
     text += fmt::format("  {:<12} {}\n", verb.name, verb.summary);
   }
   text += "\nexamples\n";
-  for (const std::string_view example : Verbs().front().examples) {
-    text += fmt::format("  {}\n", example);
+  for (const VerbInfo& verb : Verbs()) {
+    if (verb.name == "review" || verb.name == "measure") {
+      text += fmt::format("  {}\n", verb.examples.front());
+    }
   }
   return text;
 }
@@ -132,7 +174,13 @@ std::string VerbHelp(const VerbInfo& verb) {
   if (!verb.options.empty()) text += "\narguments\n";
   for (const OptionInfo& option : verb.options) text += OptionLine(option);
   text += "\ncommon options\n";
-  for (const OptionInfo& option : CommonOptions()) text += OptionLine(option);
+  for (OptionInfo option : CommonOptions()) {
+    if (option.name == "--format") {
+      option.choices = verb.formats;
+      option.fallback = verb.formats.front();
+    }
+    text += OptionLine(option);
+  }
   return text + "\n" + std::string(kExitCodes);
 }
 

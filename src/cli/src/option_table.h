@@ -16,6 +16,7 @@ struct OptionInfo {
   std::string_view fallback;  // shown in help
   std::string_view help;
   std::vector<std::string_view> choices;  // empty: any text
+  bool repeats = false;                   // a positional that may be given many times
 };
 
 struct VerbInfo {
@@ -24,6 +25,7 @@ struct VerbInfo {
   std::string_view summary;
   std::vector<std::string_view> examples;
   std::vector<OptionInfo> options;
+  std::vector<std::string_view> formats;  // that --format may name; the first is usual
 };
 
 std::span<const VerbInfo> Verbs();

@@ -1,0 +1,21 @@
+// Views of a TraceReport: one screen of text, a document, single tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "stepslack/measure/trace_report.h"
+#include "stepslack/render/document.h"
+
+namespace stepslack::render {
+
+// What was read, what is missing, five numbers, the worst three things with rank, step
+// and time: at most 40 lines of 100 columns.
+std::string RenderTraceText(const measure::TraceReport& report, bool colour);
+
+Document TraceDocument(const measure::TraceReport& report);
+
+// One row per rank, step, phase, collective, kernel or stream; `by` is one of these.
+Table TraceTable(const measure::TraceReport& report, std::string_view by);
+
+}  // namespace stepslack::render
