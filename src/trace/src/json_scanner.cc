@@ -227,15 +227,19 @@ std::string DecodeJsonText(std::string_view content) {
       unescaped.push_back(content[i]);
     }
   }
+  return ReplaceInvalidUtf8(unescaped);
+}
+
+std::string ReplaceInvalidUtf8(std::string_view text) {
   std::string valid;
-  valid.reserve(unescaped.size());
-  for (size_t i = 0; i < unescaped.size();) {
-    const size_t length = Utf8Length(unescaped, i);
+  valid.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = Utf8Length(text, i);
     if (length == 0) {
       valid += "\xEF\xBF\xBD";
       ++i;
     } else {
-      valid.append(unescaped, i, length);
+      valid.append(text, i, length);
       i += length;
     }
   }
