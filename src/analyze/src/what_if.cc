@@ -16,6 +16,9 @@ namespace {
 
 using trace::OpType;
 
+// Each costs a replay of all operations.
+constexpr int64_t kMostParts = 4096;
+
 // Communication has a typical time (median); of computations every one counts (mean).
 bool IsCommunication(OpType type) {
   return type != OpType::kForwardCompute && type != OpType::kBackwardCompute &&
@@ -155,11 +158,11 @@ class WhatIfAnalysis {
     return static_cast<int32_t>(op / table_.ops.size());
   }
   const PipelineOp& OpOf(size_t op) const { return table_.ops[op % table_.ops.size()]; }
-  size_t WorkerOf(size_t op) const {
-    return static_cast<size_t>(DpRankOf(op)) *
-               static_cast<size_t>(table_.size.pp_size) +
-           static_cast<size_t>(OpOf(op).stage);
+  size_t WorkerAt(int32_t dp_rank, int32_t stage) const {
+    return static_cast<size_t>(dp_rank) * static_cast<size_t>(table_.size.pp_size) +
+           static_cast<size_t>(stage);
   }
+  size_t WorkerOf(size_t op) const { return WorkerAt(DpRankOf(op), OpOf(op).stage); }
   double Slowdown(const OpFilter& chosen) {
     return replays_.OnlyActual(chosen) / result_.ideal_step_ns;
   }
@@ -264,20 +267,17 @@ WhatIfShare WhatIfAnalysis::ShareOf(const OpFilter& chosen) {
 void WhatIfAnalysis::SetShares() {
   const size_t workers = table_.workers();
   const auto slowest = static_cast<size_t>(
-      std::ceil(static_cast<double>(workers) * options_.slowest_share));
+      std::ceil(static_cast<double>(workers) * options_.slowest_share - 1e-9));
+  std::vector<bool> chosen(workers, false);
   for (size_t i = 0; i < std::min(slowest, workers); ++i) {
-    result_.slowest_ranks.push_back(result_.by_rank[i].rank);
+    const WhatIfWorker& worker = result_.by_rank[i];
+    result_.slowest_ranks.push_back(worker.rank);
+    chosen[WorkerAt(worker.dp_rank, worker.stage)] = true;
   }
   if (result_.slowdown < options_.least_slowdown) {
     result_.no_slowest_workers = "there is no slowdown to share out";
     result_.no_last_stage = result_.no_slowest_workers;
     return;
-  }
-  std::vector<bool> chosen(workers, false);
-  for (size_t worker = 0; worker < workers; ++worker) {
-    chosen[worker] =
-        std::find(result_.slowest_ranks.begin(), result_.slowest_ranks.end(),
-                  table_.rank_of[worker]) != result_.slowest_ranks.end();
   }
   if (workers > 1) {
     result_.slowest_workers = ShareOf([&](size_t op) { return chosen[WorkerOf(op)]; });
@@ -297,6 +297,14 @@ void WhatIfAnalysis::SetShares() {
 base::Result<WhatIf> ComputeWhatIf(const trace::OpTrace& trace,
                                    const WhatIfOptions& options) {
   SS_TRY(const ReplayTable table, MakeReplayTable(trace));
+  if (int64_t{table.size.dp_size} + table.size.pp_size > kMostParts) {
+    return base::Fail(
+        "ANL-0147", base::ExitCode::kInput,
+        "the job has more data-parallel ranks and stages than are replayed "
+        "one by one (4096)",
+        trace.job.trial_name,
+        "cut the trace to some data-parallel ranks, numbered from 0");
+  }
   return WhatIfAnalysis(table, options).Run();
 }
 

@@ -30,7 +30,7 @@ base::Json Reference(const std::string& kind, const std::string& name) {
 }
 
 // The reference keeps durations as 32-bit floats (7 digits).
-constexpr double kRelative = 1e-4;
+constexpr double kRelative = 1e-6;
 
 class WhatIfReference : public testing::TestWithParam<const char*> {
  protected:
@@ -102,12 +102,12 @@ TEST_P(WhatIfReference, SharesOfTheSlowestWorkersAndTheLastStageAgree) {
               workers["trem"].AsDouble(), "trem");
   ExpectClose(1e-9 * result_.slowest_workers->only_step_ns, workers["tadd"].AsDouble(),
               "tadd");
-  EXPECT_NEAR(result_.slowest_workers->share, workers["Mw"].AsDouble(), 1e-4);
-  EXPECT_NEAR(result_.slowest_workers->alone, workers["add"].AsDouble(), 1e-4);
+  EXPECT_NEAR(result_.slowest_workers->share, workers["Mw"].AsDouble(), 1e-5);
+  EXPECT_NEAR(result_.slowest_workers->alone, workers["add"].AsDouble(), 1e-5);
   const base::Json stage = Reference("ms", GetParam());
   ASSERT_TRUE(result_.last_stage.has_value());
-  EXPECT_NEAR(result_.last_stage->share, stage["Ms"].AsDouble(), 1e-4);
-  EXPECT_NEAR(result_.last_stage->alone, stage["add"].AsDouble(), 1e-4);
+  EXPECT_NEAR(result_.last_stage->share, stage["Ms"].AsDouble(), 1e-5);
+  EXPECT_NEAR(result_.last_stage->alone, stage["add"].AsDouble(), 1e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Jobs, WhatIfReference, testing::Values("AR", "ST"));

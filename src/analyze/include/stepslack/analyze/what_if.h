@@ -90,7 +90,8 @@ struct WhatIf {
 // data-parallel ranks that differ, operations or an order unlike those of most steps,
 // sends and receives that do not match, a circle, times too long to sum. Errors:
 // ANL-0144 (more workers than operations), ANL-0145 (no step left), ANL-0146 (an ideal
-// step of no duration). About O(operations * (dp ranks + stages + 20)).
+// step of no duration), ANL-0147 (more than 4096 dp ranks and stages). About
+// O(operations * (dp ranks + stages + 20)).
 base::Result<WhatIf> ComputeWhatIf(const trace::OpTrace& trace,
                                    const WhatIfOptions& options = {});
 
