@@ -57,6 +57,10 @@ std::optional<Decimal> Scan(std::string_view text) {
 }  // namespace
 
 std::optional<int64_t> MicrosecondsToNs(std::string_view text) {
+  return DecimalToNs(text, 3);
+}
+
+std::optional<int64_t> DecimalToNs(std::string_view text, int digits) {
   bool negative = false;
   if (!text.empty() && text[0] == '-') {
     negative = true;
@@ -64,10 +68,10 @@ std::optional<int64_t> MicrosecondsToNs(std::string_view text) {
   }
   const std::optional<Decimal> decimal = Scan(text);
   if (!decimal) return std::nullopt;
-  // Digits left of the nanosecond point: those of the whole part, 3 for us -> ns,
+  // Digits left of the nanosecond point: those of the whole part, those of the unit,
   // exponent.
   const int64_t kept =
-      static_cast<int64_t>(decimal->whole.size()) + 3 + decimal->exponent;
+      static_cast<int64_t>(decimal->whole.size()) + digits + decimal->exponent;
   int64_t value = 0;
   for (int64_t i = 0; i < kept; ++i) {
     const bool past = i >= static_cast<int64_t>(decimal->size());

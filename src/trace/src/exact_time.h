@@ -15,4 +15,7 @@ constexpr int64_t kTimeLimitNs = int64_t{1} << 61;
 // a nanosecond round half away from zero. No value for other text or beyond the limit.
 std::optional<int64_t> MicrosecondsToNs(std::string_view text);
 
+// The same for text in units of 10^digits ns: 9 for seconds, 6 for milliseconds.
+std::optional<int64_t> DecimalToNs(std::string_view text, int digits);
+
 }  // namespace stepslack::trace

@@ -34,6 +34,13 @@ TEST(ExactTime, DigitsBelowANanosecondRoundHalfAwayFromZero) {
   EXPECT_EQ(MicrosecondsToNs("0.00049999999"), 0);
 }
 
+TEST(ExactTime, SecondsAndMillisecondsKeepTheirNanoseconds) {
+  EXPECT_EQ(DecimalToNs("0.5405718088150024", 9), 540571809);
+  EXPECT_EQ(DecimalToNs("4.630399780580774e-05", 9), 46304);
+  EXPECT_EQ(DecimalToNs("1714441670416", 6), 1714441670416000000);
+  EXPECT_EQ(DecimalToNs("1.5", 6), 1500000);
+}
+
 TEST(ExactTime, ExponentsShiftThePoint) {
   EXPECT_EQ(MicrosecondsToNs("1.5e3"), 1500000);
   EXPECT_EQ(MicrosecondsToNs("1.623143566756123E+15"), 1623143566756123000);
