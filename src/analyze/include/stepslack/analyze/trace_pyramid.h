@@ -80,7 +80,7 @@ struct TracePyramid {
 };
 
 struct PyramidOptions {
-  size_t max_bytes = size_t{12} << 20;  // of the tiles of all levels together
+  size_t max_bytes = size_t{10} << 20;  // of the tiles of all levels together
   int64_t min_tile_ns = 1000;           // no finer than this
   size_t merge = 16;        // rows merged from one kind of level to the next
   size_t rows_enough = 64;  // no further merging at so few rows
