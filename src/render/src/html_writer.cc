@@ -120,6 +120,28 @@ void HtmlWriter::Style(TrustedText css) {
   out_ += css.text();
 }
 
+void HtmlWriter::Script(TrustedText javascript) {
+  const Element element = Open("script");
+  out_ += javascript.text();
+}
+
+void HtmlWriter::DataBlock(Name id, const base::Json& data) {
+  const Element element =
+      Open("script", {{"type", "application/json"}, {"id", id.text()}});
+  // These characters occur inside strings only, where an escape means the same.
+  for (const char c : data.Dump(-1)) {
+    if (c == '<') {
+      out_ += "\\u003c";
+    } else if (c == '>') {
+      out_ += "\\u003e";
+    } else if (c == '&') {
+      out_ += "\\u0026";
+    } else {
+      out_ += c;
+    }
+  }
+}
+
 std::string HtmlWriter::Take() {
   SS_CHECK(open_ == 0);
   return std::move(out_);

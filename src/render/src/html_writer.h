@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "stepslack/base/json.h"
+
 namespace stepslack::render {
 
 // Escapes & < > " ' for text and attributes; bytes that are not valid UTF-8 and control
@@ -35,7 +37,7 @@ class Name {
   std::string_view text_;
 };
 
-// Text of the program itself that is written as it stands (style sheets).
+// Text of the program itself that is written as it stands (style sheets, scripts).
 class TrustedText {
  public:
   consteval TrustedText(const char* text) : text_(text) {  // NOLINT(runtime/explicit)
@@ -91,6 +93,10 @@ class HtmlWriter {
   void Empty(Name tag, Attributes attributes = {});
   void Text(std::string_view text) { out_ += EscapeHtml(text); }
   void Style(TrustedText css);
+  void Script(TrustedText javascript);
+  // <script type="application/json" id="...">: data for the script of the page. It can
+  // not end the element nor open another, whatever its texts hold.
+  void DataBlock(Name id, const base::Json& data);
   void Doctype() { out_ += "<!doctype html>\n"; }
 
   size_t size() const { return out_.size(); }

@@ -195,6 +195,12 @@ void AppendArtifacts(const evidence::Review& review, std::string& out) {
 
 }  // namespace
 
+std::string RenderMarkdownTable(const Table& table) {
+  std::string out;
+  AppendTable(table, out);
+  return out;
+}
+
 std::string EscapeMarkdown(std::string_view text) {
   const std::string line = OneLine(base::Trim(text));
   std::string out;

@@ -94,7 +94,9 @@ class Reader {
       open_.pop_back();
     } else {
       open_.push_back(name);
-      if (name == "style") at_ = std::min(text_.find("</style>", at_), text_.size());
+      if (name == "style" || name == "script") {
+        at_ = std::min(text_.find("</" + name + ">", at_), text_.size());
+      }
     }
   }
 

@@ -11,9 +11,8 @@
 
 #include "json_scanner.h"
 #include "mllog_line.h"
-#include "partial_gzip.h"
-#include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
+#include "stepslack/trace/input_files.h"
 #include "stepslack/trace/intervals.h"
 
 namespace stepslack::trace {
@@ -306,20 +305,12 @@ base::Result<MllogRun> ParseMllog(std::string_view text, std::string_view name) 
 }
 
 base::Result<MllogRun> ReadMllog(const std::string& path, const MllogOptions& options) {
-  SS_TRY(std::string bytes, base::ReadFile(path));
-  if (!LooksLikeGzip(bytes)) return ParseMllog(bytes, path);
-  const Inflated inflated =
-      InflateGzip(bytes, static_cast<size_t>(std::max<int64_t>(options.max_bytes, 0)));
-  if (inflated.too_large) {
-    return base::Fail(
-        "TRACE-0144", base::ExitCode::kInput,
-        fmt::format("the log inflates to more than {} bytes", options.max_bytes), path,
-        "keep the :::MLLOG lines only, or raise the limit on log size");
-  }
-  SS_TRY(MllogRun run, ParseMllog(inflated.text, path));
-  if (!inflated.complete) {
+  SS_TRY(const std::unique_ptr<ByteSource> source, OpenFile(path));
+  SS_TRY(const std::string text, ReadAll(*source, path, options.max_bytes));
+  SS_TRY(MllogRun run, ParseMllog(text, path));
+  if (source->damaged()) {
     run.stats.Add("input ended inside", Severity::kError,
-                  static_cast<int64_t>(inflated.text.size()));
+                  static_cast<int64_t>(text.size()));
   }
   return run;
 }

@@ -10,9 +10,9 @@
 
 #include "exact_time.h"
 #include "op_job.h"
-#include "partial_gzip.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
+#include "stepslack/trace/input_files.h"
 
 namespace stepslack::trace {
 namespace {
@@ -323,20 +323,12 @@ base::Result<OpTrace> ReadOpTrace(const std::string& csv_path,
   if (!job_path.empty()) {
     SS_TRY(job, base::ReadFile(job_path));
   }
-  SS_TRY(std::string bytes, base::ReadFile(csv_path));
-  if (!LooksLikeGzip(bytes)) return ParseOpTrace(bytes, job, csv_path);
-  const Inflated inflated =
-      InflateGzip(bytes, static_cast<size_t>(std::max<int64_t>(options.max_bytes, 0)));
-  if (inflated.too_large) {
-    return base::Fail(
-        "TRACE-0142", base::ExitCode::kInput,
-        fmt::format("the op trace inflates to more than {} bytes", options.max_bytes),
-        csv_path, "export fewer steps, or raise the limit on trace size");
-  }
-  SS_TRY(OpTrace trace, ParseOpTrace(inflated.text, job, csv_path));
-  if (!inflated.complete) {
+  SS_TRY(const std::unique_ptr<ByteSource> source, OpenFile(csv_path));
+  SS_TRY(const std::string text, ReadAll(*source, csv_path, options.max_bytes));
+  SS_TRY(OpTrace trace, ParseOpTrace(text, job, csv_path));
+  if (source->damaged()) {
     trace.stats.Add("input ended inside", Severity::kError,
-                    static_cast<int64_t>(inflated.text.size()));
+                    static_cast<int64_t>(text.size()));
   }
   return trace;
 }

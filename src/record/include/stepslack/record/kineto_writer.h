@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,5 +36,45 @@ struct TraceHeader {
 // atomically.
 base::Status WriteKinetoTrace(const std::string& path, const TraceHeader& header,
                               const std::vector<TraceEvent>& events);
+
+// One trace of many processes, written event by event, so that memory does not follow
+// its size. Gzip-compressed when the path ends in ".gz"; the same calls give the same
+// bytes. The file appears under its name in Finish() and not before; a stream that is
+// dropped leaves nothing behind. A path that is a device or a pipe is written directly.
+class KinetoStream {
+ public:
+  struct Span {
+    int64_t process = 0;
+    int64_t thread = 0;
+    std::string_view category;
+    std::string_view name;
+    int64_t start_ns = 0;
+    int64_t duration_ns = 0;
+    const base::Json::Object* args = nullptr;  // null or empty: none
+  };
+
+  // `base_time_ns` is subtracted from every start and stated in the file. `facts` are
+  // further members of the root. Errors: RENDER-0153 (cannot write).
+  static base::Result<KinetoStream> Open(const std::string& path, int64_t base_time_ns,
+                                         const base::Json::Object& facts = {});
+  KinetoStream(KinetoStream&&) noexcept;
+  KinetoStream& operator=(KinetoStream&&) noexcept;
+  ~KinetoStream();
+
+  // Metadata for viewers: names, and the place of a process among the others.
+  void NameProcess(int64_t process, std::string_view name, int64_t sort_index);
+  void NameThread(int64_t process, int64_t thread, std::string_view name,
+                  int64_t sort_index);
+  void Add(const Span& span);
+
+  // Closes the file; gives its bytes. A write that did not succeed is reported here:
+  // RENDER-0154 (cannot write).
+  base::Result<int64_t> Finish();
+
+ private:
+  struct State;
+  explicit KinetoStream(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace stepslack::record

@@ -18,6 +18,9 @@ base::Result<std::string> RenderDecision(const evidence::Review& review);
 // count. A memo that is refused is replaced by the reason.
 std::string RenderMarkdown(const Report& report);
 
+// One table without its title, cut to 100 rows with a count, and an empty line.
+std::string RenderMarkdownTable(const Table& table);
+
 // For text from users inside a line: backslash before what Markdown would interpret;
 // line ends become spaces.
 std::string EscapeMarkdown(std::string_view text);

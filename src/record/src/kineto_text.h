@@ -1,0 +1,16 @@
+// The text of one Kineto event, shared by the writers of whole traces and of streams.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "stepslack/record/kineto_writer.h"
+
+namespace stepslack::record {
+
+std::string QuotedJson(std::string_view text);
+
+// {"ph": "X", ...}: one line, no separator; `start_ns` is relative to the base time.
+void AppendKinetoSpan(const KinetoStream::Span& span, std::string& out);
+
+}  // namespace stepslack::record
