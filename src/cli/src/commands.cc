@@ -9,9 +9,9 @@
 #include "stepslack/base/process.h"
 #include "stepslack/base/text.h"
 #include "stepslack/evidence/capsule.h"
-#include "stepslack/measure/measure_traces.h"
 #include "stepslack/review/review.h"
 #include "stepslack/store/room.h"
+#include "trace_commands.h"
 
 namespace stepslack::cli {
 namespace {
@@ -57,14 +57,6 @@ base::Result<CommandResult> Review(const Arguments& arguments,
                        .exit_code = outcome.ship ? ExitCode::kOk : ExitCode::kFinding};
 }
 
-base::Result<CommandResult> Measure(const Arguments& arguments,
-                                    const base::Context& context) {
-  measure::MeasureOptions options;
-  options.paths = {arguments.Value("PATH")};
-  SS_TRY(const measure::TraceReport report, measure::MeasureTraces(options, context));
-  return CommandResult{.output = WriteJson(report)};
-}
-
 base::Result<CommandResult> Verify(const Arguments& arguments) {
   const std::string path = arguments.Value("FILE");
   SS_TRY(const auto verified, evidence::VerifyCapsule(path, base::ParentFolder(path)));
@@ -107,7 +99,11 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
                                        const base::Context& context, bool color) {
   const std::string_view verb = arguments.verb->name;
   if (verb == "review") return Review(arguments, context);
-  if (verb == "measure") return Measure(arguments, context);
+  if (verb == "import") return ImportTraces(arguments, context);
+  if (verb == "measure") return Measure(arguments, context, color);
+  if (verb == "compare") return Compare(arguments, context);
+  if (verb == "show") return Show(arguments, context);
+  if (verb == "export") return Export(arguments, context);
   if (verb == "verify") return Verify(arguments);
   if (verb == "log") return Log(arguments);
   if (verb == "completion") return CommandResult{.output = BashCompletion()};

@@ -12,6 +12,7 @@ namespace stepslack::cli {
 struct CommandResult {
   std::string output;
   base::ExitCode exit_code = base::ExitCode::kOk;
+  bool to_stdout = false;  // --output names what the verb itself has written
 };
 
 base::Result<CommandResult> RunCommand(const Arguments& arguments,

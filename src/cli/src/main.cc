@@ -115,5 +115,6 @@ int main(int argc, char** argv) {
     progress.ClearLine();
     return Complain(result.error());
   }
-  return Deliver(result->output, arguments->Value("--output"), result->exit_code);
+  return Deliver(result->output, result->to_stdout ? "-" : arguments->Value("--output"),
+                 result->exit_code);
 }

@@ -46,11 +46,7 @@ std::string OptionLine(const OptionInfo& option) {
 
 std::span<const OptionInfo> CommonOptions() {
   static const std::array<OptionInfo, 5> options{{
-      {"--format",
-       "FORMAT",
-       "",
-       "form of the result on stdout",
-       {}},
+      {"--format", "FORMAT", "", "form of the result on stdout", {}},
       {"--output", "FILE", "-", "write the result here instead of stdout", {}},
       {"--color", "WHEN", "auto", "colour in text output", {"auto", "always", "never"}},
       {"--threads", "N", "0", "threads of the analysis; 0: one per usable core", {}},

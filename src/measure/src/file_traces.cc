@@ -6,6 +6,7 @@
 #include <functional>
 #include <tuple>
 
+#include "record_files.h"
 #include "stepslack/analyze/reduce_trace.h"
 #include "stepslack/base/parallel.h"
 #include "stepslack/trace/kineto_reader.h"
@@ -92,8 +93,15 @@ FileContents ReadOne(const std::string& path, const ReadSettings& settings) {
       case trace::InputFormat::kEmpty:
         contents.rows.back().note = "the input is empty";
         break;
-      default:
+      case trace::InputFormat::kOpJob:
+        contents.rows.back().used = true;
+        contents.rows.back().note = "describes the job of an op trace";
+        break;
+      case trace::InputFormat::kUnknown:
         contents.rows.back().note = "the content is of no format that is read";
+        break;
+      default:
+        ReadRecord(input, source, contents.records, contents.rows.back());
         break;
     }
   };

@@ -24,6 +24,7 @@ struct FileTrace {
 struct FileContents {
   std::vector<InputRow> rows;
   std::vector<FileTrace> traces;  // FileTrace::row is an index into `rows` here
+  RunRecords records;
 };
 
 struct ReadSettings {

@@ -8,6 +8,8 @@
 #include "file_traces.h"
 #include "hta_notes.h"
 #include "rank_assembly.h"
+#include "record_files.h"
+#include "summary.h"
 
 namespace stepslack::measure {
 namespace {
@@ -76,6 +78,30 @@ void NoteRanks(TraceReport& report) {
        ""});
 }
 
+void NoteReasons(std::string part, const std::vector<std::string>& reasons,
+                 TraceReport& report) {
+  for (const std::string& reason : reasons) {
+    report.missing.push_back({part, reason, ""});
+  }
+}
+
+void CompareRanks(TraceReport& report) {
+  if (report.ranks.empty()) {
+    for (const char* part : {"collectives", "pop", "critical_path", "steps"}) {
+      report.missing.push_back({part, "no profiler trace among the inputs", ""});
+    }
+    return;
+  }
+  report.cross = analyze::MeasureCrossRank(report.ranks);
+  report.pop = analyze::MeasurePop(report.ranks, *report.cross);
+  report.critical_path = analyze::FindCriticalPath(report.ranks, *report.cross);
+  report.steps = analyze::MeasureSteps(report.ranks);
+  NoteReasons("collectives", report.cross->reasons, report);
+  NoteReasons("pop", report.pop.reasons, report);
+  NoteReasons("critical_path", report.critical_path.reasons, report);
+  NoteReasons("steps", report.steps.reasons, report);
+}
+
 }  // namespace
 
 base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
@@ -88,6 +114,7 @@ base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
   for (FileContents& contents : ReadFiles(files, settings)) {
     const size_t first_row = report.inputs.size();
     for (InputRow& row : contents.rows) report.inputs.push_back(std::move(row));
+    Append(std::move(contents.records), report.records);
     for (FileTrace& file : contents.traces) {
       file.row += first_row;
       traces.push_back(std::move(file));
@@ -95,12 +122,18 @@ base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
   }
   AssembleRanks(std::move(traces), settings, report);
   for (const analyze::RankTrace& rank : report.ranks) report.import.Merge(rank.stats);
+  AnalyzeRecords(report);
+  CompareRanks(report);
+  Summarise(report);
   report.footnotes = HtaNotes(report.ranks);
   NoteUnused(report);
   NoteRanks(report);
   const bool usable =
-      std::any_of(report.inputs.begin(), report.inputs.end(),
-                  [](const InputRow& row) { return row.used && row.events > 0; });
+      std::any_of(report.inputs.begin(), report.inputs.end(), [](const InputRow& row) {
+        return row.used &&
+               (row.events > 0 || row.format != trace::InputFormat::kKineto) &&
+               row.format != trace::InputFormat::kOpJob;
+      });
   if (!usable) {
     const std::string first =
         report.missing.empty() ? "no input" : report.missing.front().reason;

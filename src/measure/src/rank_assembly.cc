@@ -3,17 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
 #include "stepslack/analyze/reduce_trace.h"
-#include "stepslack/base/file.h"
 
 namespace stepslack::measure {
 namespace {
-
-constexpr int64_t kLargestRank = 100'000'000;
 
 void Note(TraceReport& report, std::string part, std::string reason,
           std::string where) {
@@ -29,7 +25,7 @@ void SettleByName(std::vector<FileTrace>& traces, TraceReport& report) {
     if (rank >= 0 && files.size() == 1) continue;
     std::map<int32_t, int> named;
     for (const FileTrace* file : files) {
-      ++named[RankOfFileName(report.inputs[file->row].name)];
+      ++named[trace::RankOfFileName(report.inputs[file->row].name)];
     }
     const bool distinct =
         named.find(-1) == named.end() &&
@@ -40,7 +36,7 @@ void SettleByName(std::vector<FileTrace>& traces, TraceReport& report) {
     if (!distinct) continue;
     for (FileTrace* file : files) {
       InputRow& row = report.inputs[file->row];
-      file->trace.rank = RankOfFileName(row.name);
+      file->trace.rank = trace::RankOfFileName(row.name);
       row.note = rank < 0 ? "rank taken from the file name"
                           : fmt::format(
                                 "claims rank {}, as others do; rank taken from "
@@ -141,34 +137,6 @@ analyze::RankTrace Together(std::vector<FileTrace*> pieces, int32_t rank,
 }
 
 }  // namespace
-
-int32_t RankOfFileName(const std::string& name) {
-  std::string base = base::FileName(name);
-  std::transform(base.begin(), base.end(), base.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const std::string_view word : {"rank", "worker", "r"}) {
-    for (size_t at = base.find(word); at != std::string::npos;
-         at = base.find(word, at + 1)) {
-      const bool begins =
-          at == 0 || !std::isalnum(static_cast<unsigned char>(base[at - 1]));
-      size_t digit = at + word.size();
-      if (word.size() > 1 && digit < base.size() &&
-          (base[digit] == '-' || base[digit] == '_' || base[digit] == '.')) {
-        ++digit;
-      }
-      int64_t value = 0;
-      size_t end = digit;
-      while (end < base.size() && base[end] >= '0' && base[end] <= '9' &&
-             value < kLargestRank) {
-        value = value * 10 + (base[end++] - '0');
-      }
-      if (begins && end > digit && value < kLargestRank) {
-        return static_cast<int32_t>(value);
-      }
-    }
-  }
-  return -1;
-}
 
 void AssembleRanks(std::vector<FileTrace> traces, const ReadSettings& settings,
                    TraceReport& report) {

@@ -7,9 +7,6 @@
 
 namespace stepslack::measure {
 
-// Rank in a file name: "rank-34", "rank_3", "worker5_step", "r2.json"; -1: none.
-int32_t RankOfFileName(const std::string& name);
-
 // Settles ranks: what the file says, else its name, else its place in the list. Pieces
 // of one rank are read together; a second process that claims a rank is left out. Fills
 // report.ranks, and notes everything that was decided in report.inputs and .missing.

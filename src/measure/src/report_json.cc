@@ -158,6 +158,44 @@ Json FootnotesJson(const TraceReport& report) {
   return notes;
 }
 
+template <typename T>
+Json RecordsJson(const std::vector<Named<T>>& records) {
+  Json list{Json::Array{}};
+  for (const Named<T>& record : records) {
+    Json json = trace::ToJson(record.value);
+    json.Set("source", record.name);
+    list.Append(std::move(json));
+  }
+  return list;
+}
+
+Json HeadlineJson(const TraceReport& report) {
+  Json list{Json::Array{}};
+  for (const Headline& headline : report.headline) {
+    Json json;
+    json.Set("name", headline.name);
+    json.Set("value", headline.value ? Json(*headline.value) : Json());
+    json.Set("text", headline.text);
+    list.Append(std::move(json));
+  }
+  return list;
+}
+
+Json WorstJson(const TraceReport& report) {
+  Json list{Json::Array{}};
+  for (const WorstPlace& place : report.worst) {
+    Json json;
+    json.Set("what", place.what);
+    json.Set("rank", int64_t{place.rank});
+    json.Set("step", place.step >= 0 ? Json(place.step) : Json());
+    json.Set("start_ns", place.start_ns);
+    json.Set("end_ns", place.end_ns);
+    json.Set("lost_ns", place.lost_ns);
+    list.Append(std::move(json));
+  }
+  return list;
+}
+
 // Every line of `text` but the first gets `indent` blanks more.
 std::string Indented(const std::string& text, size_t indent) {
   std::string out;
@@ -180,6 +218,21 @@ std::string WriteJson(const TraceReport& report) {
   import.Set("counters", trace::ToJson(report.import));
   import.Set("inputs", InputsJson(report));
   json.Set("import", std::move(import));
+  const bool compared = report.cross.has_value();
+  json.Set("collectives", compared ? analyze::ToJson(*report.cross) : Json());
+  json.Set("pop",
+           report.pop.parallel_efficiency ? analyze::ToJson(report.pop) : Json());
+  json.Set("critical_path",
+           report.critical_path.path ? analyze::ToJson(report.critical_path) : Json());
+  json.Set("step_series", compared ? analyze::ToJson(report.steps) : Json());
+  json.Set("headline", HeadlineJson(report));
+  json.Set("worst", WorstJson(report));
+  json.Set("what_if", report.what_if ? analyze::ToJson(*report.what_if) : Json());
+  json.Set("hang", report.hang ? analyze::ToJson(*report.hang) : Json());
+  json.Set("nccl_inspector", RecordsJson(report.records.inspector_logs));
+  json.Set("collective_bench", RecordsJson(report.records.benches));
+  json.Set("nccl_debug", RecordsJson(report.records.nccl_logs));
+  json.Set("mllog", RecordsJson(report.records.mllogs));
   // A rank is text before the next one becomes a tree: thousands of them fit.
   std::string out = "{\n";
   bool first = true;

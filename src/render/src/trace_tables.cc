@@ -15,16 +15,16 @@ double Number(int64_t value) { return static_cast<double>(value); }
 
 Table ByRank(const measure::TraceReport& report) {
   Table table{"Ranks",
-              {"rank", "device", "steps", "span ms", "compute ms", "memory ms", "comm ms",
-               "overlap ms", "exposed comm ms", "idle ms", "data ms"},
+              {"rank", "device", "steps", "span ms", "compute ms", "memory ms",
+               "comm ms", "overlap ms", "exposed comm ms", "idle ms", "data ms"},
               {}};
   for (const RankTrace& rank : report.ranks) {
     const analyze::DeviceTimes& t = rank.total;
     table.rows.push_back({Number(rank.rank), rank.device,
-                          Number(static_cast<int64_t>(rank.steps.size())), Ms(t.span_ns),
-                          Ms(t.compute_ns), Ms(t.memory_ns), Ms(t.comm_ns),
-                          Ms(t.overlap_ns), Ms(t.exposed_comm_ns), Ms(t.idle_ns),
-                          Ms(rank.phases.data_ns)});
+                          Number(static_cast<int64_t>(rank.steps.size())),
+                          Ms(t.span_ns), Ms(t.compute_ns), Ms(t.memory_ns),
+                          Ms(t.comm_ns), Ms(t.overlap_ns), Ms(t.exposed_comm_ns),
+                          Ms(t.idle_ns), Ms(rank.phases.data_ns)});
   }
   return table;
 }
@@ -42,8 +42,7 @@ Table ByStep(const measure::TraceReport& report) {
                             Ms(t.compute_ns), Ms(t.memory_ns), Ms(t.comm_ns),
                             Ms(t.exposed_comm_ns), Ms(t.idle_ns),
                             Ms(step.phases.data_ns), Ms(step.phases.forward_ns),
-                            Ms(step.phases.backward_ns),
-                            Ms(step.phases.optimizer_ns)});
+                            Ms(step.phases.backward_ns), Ms(step.phases.optimizer_ns)});
     }
   }
   return table;
@@ -53,11 +52,13 @@ Table ByPhase(const measure::TraceReport& report) {
   Table table{"Phases of the host", {"rank", "phase", "ms", "share of window"}, {}};
   for (const RankTrace& rank : report.ranks) {
     const analyze::PhaseTimes& p = rank.phases;
-    const std::pair<const char*, int64_t> phases[] = {
-        {"data", p.data_ns},           {"forward", p.forward_ns},
-        {"backward", p.backward_ns},   {"optimizer", p.optimizer_ns},
-        {"zero_grad", p.zero_grad_ns}, {"eval", p.eval_ns},
-        {"checkpoint", p.checkpoint_ns}};
+    const std::pair<const char*, int64_t> phases[] = {{"data", p.data_ns},
+                                                      {"forward", p.forward_ns},
+                                                      {"backward", p.backward_ns},
+                                                      {"optimizer", p.optimizer_ns},
+                                                      {"zero_grad", p.zero_grad_ns},
+                                                      {"eval", p.eval_ns},
+                                                      {"checkpoint", p.checkpoint_ns}};
     const double window = Ms(rank.window_end_ns - rank.window_start_ns);
     for (const auto& [name, length_ns] : phases) {
       table.rows.push_back({Number(rank.rank), std::string(name), Ms(length_ns),
@@ -100,11 +101,11 @@ Table ByKernel(const measure::TraceReport& report) {
                "min us", "max us"},
               {}};
   for (const auto& [name, sum] : order) {
-    table.rows.push_back(
-        {name, std::string(ToString(sum.kind)), Number(sum.ranks), Number(sum.count),
-         Ms(sum.total_ns), all_ns > 0 ? Ms(sum.total_ns) / Ms(all_ns) : 0.0,
-         Ms(sum.total_ns) * 1e3 / Number(sum.count), Ms(sum.min_ns) * 1e3,
-         Ms(sum.max_ns) * 1e3});
+    table.rows.push_back({name, std::string(ToString(sum.kind)), Number(sum.ranks),
+                          Number(sum.count), Ms(sum.total_ns),
+                          all_ns > 0 ? Ms(sum.total_ns) / Ms(all_ns) : 0.0,
+                          Ms(sum.total_ns) * 1e3 / Number(sum.count),
+                          Ms(sum.min_ns) * 1e3, Ms(sum.max_ns) * 1e3});
   }
   return table;
 }
@@ -124,6 +125,25 @@ Table ByStream(const measure::TraceReport& report) {
   return table;
 }
 
+// Operations over all ranks; then the collectives in which most was waited.
+Table ByCollective(const measure::TraceReport& report) {
+  Table table{"Collectives by operation",
+              {"operation", "spans", "matched", "total ms", "wait ms", "transfer ms",
+               "largest skew ms", "bus GB/s", "basis"},
+              {}};
+  if (!report.cross) return table;
+  for (const analyze::OperationRow& row : report.cross->by_op) {
+    table.rows.push_back(
+        {row.op, Number(row.spans), Number(row.matched), Ms(row.total_ns),
+         Ms(row.wait_ns), Ms(row.transfer_ns), Ms(row.max_start_skew_ns),
+         row.bus_bandwidth_gbps ? Cell(*row.bus_bandwidth_gbps)
+                                : Cell(std::string("n/a")),
+         std::string(row.bandwidth_includes_waiting ? "includes waiting"
+                                                    : "shortest rank")});
+  }
+  return table;
+}
+
 }  // namespace
 
 Table TraceTable(const measure::TraceReport& report, std::string_view by) {
@@ -131,6 +151,7 @@ Table TraceTable(const measure::TraceReport& report, std::string_view by) {
   if (by == "phase") return ByPhase(report);
   if (by == "kernel") return ByKernel(report);
   if (by == "stream") return ByStream(report);
+  if (by == "collective") return ByCollective(report);
   SS_CHECK(by == "rank");
   return ByRank(report);
 }

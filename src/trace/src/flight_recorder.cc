@@ -9,6 +9,8 @@
 #include "pickle.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
+#include "stepslack/trace/input_files.h"
+#include "stepslack/trace/input_files.h"
 
 namespace stepslack::trace {
 namespace {
@@ -324,7 +326,7 @@ base::Result<FlightDump> ParseFlightRecorder(std::string_view text,
   }
   dump.rank = options.rank;
   if (dump.rank < 0) dump.rank = claimed;
-  if (dump.rank < 0) dump.rank = RankOfFileName(name);
+  if (dump.rank < 0) dump.rank = RankOfDumpName(name);
   std::stable_sort(dump.entries.begin(), dump.entries.end(),
                    [](const FlightEntry& a, const FlightEntry& b) {
                      return a.record_id < b.record_id;
@@ -366,27 +368,17 @@ base::Result<FlightFolder> ReadFlightRecorderFolder(const std::string& path) {
   return folder;
 }
 
-int32_t RankOfFileName(std::string_view name) {
+int32_t RankOfDumpName(std::string_view name) {
+  if (const int32_t rank = RankOfFileName(name); rank >= 0) return rank;
   const std::string file = base::FileName(name);
   std::string_view stem = file;
   for (const std::string_view ending : {".gz", ".json", ".pkl", ".pickle", ".txt"}) {
     if (stem.ends_with(ending)) stem.remove_suffix(ending.size());
   }
-  const auto digits_at = [stem](size_t from) {
-    size_t to = from;
-    while (to < stem.size() && stem[to] >= '0' && stem[to] <= '9') ++to;
-    const std::optional<int64_t> rank = base::ParseInt(stem.substr(from, to - from));
-    return rank && *rank <= kLargestRank ? static_cast<int32_t>(*rank) : -1;
-  };
-  for (const std::string_view word : {"rank_", "rank-", "rank", "dump_"}) {
-    const size_t found = stem.rfind(word);
-    if (found == std::string_view::npos) continue;
-    const int32_t rank = digits_at(found + word.size());
-    if (rank >= 0) return rank;
-  }
   size_t from = stem.size();
   while (from > 0 && stem[from - 1] >= '0' && stem[from - 1] <= '9') --from;
-  return digits_at(from);
+  const std::optional<int64_t> rank = base::ParseInt(stem.substr(from));
+  return rank && *rank <= kLargestRank ? static_cast<int32_t>(*rank) : -1;
 }
 
 }  // namespace stepslack::trace

@@ -4,6 +4,7 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -16,6 +17,8 @@ namespace stepslack::trace {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int64_t kLargestRank = 100'000'000;
 
 bool IsHidden(const fs::path& path) {
   const std::string name = path.filename().string();
@@ -151,6 +154,34 @@ base::Result<std::string> ReadAll(ByteSource& source, const std::string& name,
     }
   }
   return text;
+}
+
+int32_t RankOfFileName(std::string_view name) {
+  std::string base = base::FileName(name);
+  std::transform(base.begin(), base.end(), base.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const std::string_view word : {"rank", "worker", "dump", "r"}) {
+    for (size_t at = base.find(word); at != std::string::npos;
+         at = base.find(word, at + 1)) {
+      const bool begins =
+          at == 0 || !std::isalnum(static_cast<unsigned char>(base[at - 1]));
+      size_t digit = at + word.size();
+      if (word.size() > 1 && digit < base.size() &&
+          (base[digit] == '-' || base[digit] == '_' || base[digit] == '.')) {
+        ++digit;
+      }
+      int64_t value = 0;
+      size_t end = digit;
+      while (end < base.size() && base[end] >= '0' && base[end] <= '9' &&
+             value < kLargestRank) {
+        value = value * 10 + (base[end++] - '0');
+      }
+      if (begins && end > digit && value < kLargestRank) {
+        return static_cast<int32_t>(value);
+      }
+    }
+  }
+  return -1;
 }
 
 }  // namespace stepslack::trace

@@ -1,7 +1,13 @@
 #include <array>
 
 #include "stepslack/base/text.h"
+#include "stepslack/trace/collective_bench.h"
+#include "stepslack/trace/flight_recorder.h"
 #include "stepslack/trace/input_files.h"
+#include "stepslack/trace/mllog.h"
+#include "stepslack/trace/nccl_debug.h"
+#include "stepslack/trace/nccl_inspector.h"
+#include "stepslack/trace/op_trace.h"
 
 namespace stepslack::trace {
 namespace {
@@ -25,6 +31,11 @@ bool LooksLikeKineto(std::string_view head) {
   return false;
 }
 
+bool LooksLikeOpJob(std::string_view head) {
+  return Contains(head, "dp_size:") && Contains(head, "pp_size:") &&
+         Contains(head, "world_size:");
+}
+
 }  // namespace
 
 std::string_view ToString(InputFormat format) {
@@ -43,6 +54,8 @@ std::string_view ToString(InputFormat format) {
       return "nccl_debug";
     case InputFormat::kOpTrace:
       return "op_trace";
+    case InputFormat::kOpJob:
+      return "op_job";
     case InputFormat::kMlLog:
       return "mllog";
     case InputFormat::kXplane:
@@ -59,7 +72,16 @@ std::string_view ToString(InputFormat format) {
 
 InputFormat DetectFormat(std::string_view head) {
   if (base::Trim(head).empty()) return InputFormat::kEmpty;
+  // What is told by keys of its own goes first; free text, whose marks may stand
+  // anywhere, last.
+  if (LooksLikeFlightRecorder(head)) return InputFormat::kFlightRecorder;
+  if (LooksLikeNcclInspector(head)) return InputFormat::kNcclInspector;
   if (LooksLikeKineto(head)) return InputFormat::kKineto;
+  if (LooksLikeOpTrace(head)) return InputFormat::kOpTrace;
+  if (LooksLikeOpJob(head)) return InputFormat::kOpJob;
+  if (LooksLikeMllog(head)) return InputFormat::kMlLog;
+  if (LooksLikeCollectiveBench(head)) return InputFormat::kCollectiveBench;
+  if (LooksLikeNcclDebug(head)) return InputFormat::kNcclDebug;
   return InputFormat::kUnknown;
 }
 

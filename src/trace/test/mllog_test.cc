@@ -240,7 +240,7 @@ TEST(Mllog, GzipIsReadAndBounded) {
   const auto run = ReadMllog(path);
   ASSERT_TRUE(run.has_value());
   EXPECT_EQ(run->run_ns, 100 * kS);
-  EXPECT_EQ(ReadMllog(path, {.max_bytes = 64}).error().id, "TRACE-0144");
+  EXPECT_EQ(ReadMllog(path, {.max_bytes = 64}).error().id, "TRACE-0002");
   std::filesystem::remove(path);
 }
 

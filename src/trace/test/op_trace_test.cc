@@ -189,7 +189,7 @@ TEST(OpTrace, AGzipStreamThatEndsEarlyGivesWhatCameBefore) {
   ASSERT_TRUE(half.has_value());
   EXPECT_LT(half->size(), 5000u);
   EXPECT_EQ(half->stats.Count("input ended inside"), 1);
-  EXPECT_EQ(ReadOpTrace(path, "", {.max_bytes = 100}).error().id, "TRACE-0142");
+  EXPECT_EQ(ReadOpTrace(path, "", {.max_bytes = 100}).error().id, "TRACE-0002");
   std::filesystem::remove(path);
 }
 

@@ -24,4 +24,10 @@ base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
 // "stepslack.measure/1" as text, keys sorted: see docs/formats.md.
 std::string WriteJson(const TraceReport& report);
 
+// Writes one merged Kineto file with corrected clocks and the worst places marked;
+// returns what to tell. Errors: those of analyze::ExportMerged; MEAS-0002 (no file that
+// can be merged).
+base::Result<std::string> ExportTraces(const TraceReport& report,
+                                       const std::string& output);
+
 }  // namespace stepslack::measure

@@ -2,13 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "stepslack/analyze/critical_path.h"
+#include "stepslack/analyze/cross_rank.h"
+#include "stepslack/analyze/hang_analysis.h"
+#include "stepslack/analyze/pop_factors.h"
 #include "stepslack/analyze/rank_trace.h"
+#include "stepslack/analyze/step_series.h"
+#include "stepslack/analyze/what_if.h"
 #include "stepslack/base/json.h"
+#include "stepslack/trace/collective_bench.h"
+#include "stepslack/trace/flight_recorder.h"
 #include "stepslack/trace/import_stats.h"
 #include "stepslack/trace/input_files.h"
+#include "stepslack/trace/mllog.h"
+#include "stepslack/trace/nccl_debug.h"
+#include "stepslack/trace/nccl_inspector.h"
+#include "stepslack/trace/op_trace.h"
 
 namespace stepslack::measure {
 
@@ -37,12 +50,55 @@ struct Footnote {
   std::vector<int32_t> ranks;  // where it applies
 };
 
+// One of the five numbers of the summary.
+struct Headline {
+  std::string name;             // "exposed communication"
+  std::optional<double> value;  // a share or a factor; absent: see `text`
+  std::string text;             // over which ranks it ranges, or why it is absent
+};
+
+// A place where time was lost.
+struct WorstPlace {
+  std::string what;  // one sentence
+  int32_t rank = -1;
+  int64_t step = -1;     // -1: no step
+  int64_t start_ns = 0;  // on the clock of the rank's trace
+  int64_t end_ns = 0;
+  int64_t lost_ns = 0;
+};
+
+// A record and the input that it came from.
+template <typename T>
+struct Named {
+  std::string name;
+  T value;
+};
+
+// What else a run leaves besides profiler traces; each in the order of the names.
+struct RunRecords {
+  std::vector<Named<trace::FlightDump>> flight_dumps;
+  std::vector<Named<trace::InspectorLog>> inspector_logs;
+  std::vector<Named<trace::CollectiveBench>> benches;
+  std::vector<Named<trace::NcclDebugLog>> nccl_logs;
+  std::vector<Named<trace::OpTrace>> op_traces;
+  std::vector<Named<trace::MllogRun>> mllogs;
+};
+
 struct TraceReport {
   std::vector<InputRow> inputs;  // by name
   std::vector<MissingPart> missing;
   trace::ImportStats import;
-  std::vector<analyze::RankTrace> ranks;  // by rank
+  std::vector<analyze::RankTrace> ranks;    // by rank
+  std::optional<analyze::CrossRank> cross;  // absent without ranks
+  analyze::PopFactors pop;
+  analyze::CriticalPathResult critical_path;
+  analyze::StepSeries steps;
+  std::vector<Headline> headline;  // five
+  std::vector<WorstPlace> worst;   // most time lost first, one of a kind
   std::vector<Footnote> footnotes;
+  RunRecords records;
+  std::optional<analyze::HangAnalysis> hang;  // from flight-recorder dumps
+  std::optional<analyze::WhatIf> what_if;     // from the first op trace
 };
 
 }  // namespace stepslack::measure

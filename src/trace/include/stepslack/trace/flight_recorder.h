@@ -90,7 +90,7 @@ struct FlightOptions {
 bool LooksLikeFlightRecorder(std::string_view head);
 
 // The rank is that of the options, else the `rank` member of the root, else what
-// `RankOfFileName(name)` finds. Errors: TRACE-0100 to TRACE-0102 (the pickle),
+// `RankOfDumpName(name)` finds. Errors: TRACE-0100 to TRACE-0102 (the pickle),
 // TRACE-0103 (not a dump).
 base::Result<FlightDump> ParseFlightRecorder(std::string_view text,
                                              std::string_view name,
@@ -108,8 +108,8 @@ struct FlightFolder {
 // like a dump and cannot be read is an error. TRACE-0104: no dumps at all.
 base::Result<FlightFolder> ReadFlightRecorderFolder(const std::string& path);
 
-// "_dump_3", "nccl_trace_rank_3", "rank-3.json", "trace_3.pkl.gz": 3; -1: no number.
-int32_t RankOfFileName(std::string_view name);
+// RankOfFileName(), else the number at the end ("trace_3.pkl.gz"); -1: no number.
+int32_t RankOfDumpName(std::string_view name);
 
 base::Json ToJson(const FlightDump& dump);
 

@@ -22,6 +22,7 @@ enum class InputFormat {
   kCollectiveBench,  // output of nccl-tests, rccl-tests and their like
   kNcclDebug,        // NCCL_DEBUG text
   kOpTrace,          // operations of pipeline stages, CSV
+  kOpJob,            // the sizes of the job of an op trace, YAML
   kMlLog,            // MLPerf :::MLLOG lines
   kXplane,           // XLA profile
   kNsys,             // Nsight Systems, SQLite
@@ -58,5 +59,9 @@ base::Result<bool> VisitInputs(
 // The rest of a source as one text. Errors: TRACE-0002 (more than `max_bytes`).
 base::Result<std::string> ReadAll(ByteSource& source, const std::string& name,
                                   int64_t max_bytes);
+
+// Rank in a file name: "rank-34", "rank_3", "worker5_step", "_dump_2", "r2.json"; -1:
+// none.
+int32_t RankOfFileName(std::string_view name);
 
 }  // namespace stepslack::trace

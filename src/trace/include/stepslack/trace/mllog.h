@@ -86,7 +86,7 @@ bool LooksLikeMllog(std::string_view text);
 // Counted: broken lines, repeated lines (same text), lines of other processes (the same
 // start, stop or accuracy again), intervals without an end, ends without a start,
 // values that are no number, further runs. Errors: TRACE-0143 (no usable line); from
-// the file also BASE-0001, TRACE-0002 (larger than max_bytes).
+// the file also TRACE-0003, TRACE-0002 (larger than max_bytes).
 base::Result<MllogRun> ParseMllog(std::string_view text, std::string_view name);
 base::Result<MllogRun> ReadMllog(const std::string& path,
                                  const MllogOptions& options = {});

@@ -1,0 +1,117 @@
+#include "trace_commands.h"
+
+#include <fmt/format.h>
+
+#include "stepslack/analyze/trace_compare.h"
+#include "stepslack/base/digest.h"
+#include "stepslack/measure/measure_traces.h"
+#include "stepslack/render/csv.h"
+#include "stepslack/render/document.h"
+#include "stepslack/render/trace_compare_report.h"
+#include "stepslack/render/trace_report.h"
+#include "stepslack/store/room.h"
+
+namespace stepslack::cli {
+namespace {
+
+using base::ExitCode;
+
+base::Result<measure::TraceReport> Read(std::vector<std::string> paths,
+                                        const base::Context& context) {
+  measure::MeasureOptions options;
+  options.paths = std::move(paths);
+  return measure::MeasureTraces(options, context);
+}
+
+}  // namespace
+
+base::Result<CommandResult> ImportTraces(const Arguments& arguments,
+                                         const base::Context& context) {
+  const int64_t start_ns = base::NowNs();
+  SS_TRY(const measure::TraceReport report, Read(arguments.lists.at("PATH"), context));
+  const std::string json = WriteJson(report);
+  SS_TRY(store::Room room, store::Room::Open(arguments.Value("--room")));
+  SS_TRY(const std::string digest, room.PutBytes(json));
+  store::StageOutput output;
+  output.value.Set("inputs", static_cast<int64_t>(report.inputs.size()));
+  output.value.Set("ranks", static_cast<int64_t>(report.ranks.size()));
+  output.objects["measure.json"] = digest;
+  const double seconds = static_cast<double>(base::NowNs() - start_ns) / 1e9;
+  SS_RETURN_IF_ERROR(room.SaveStage("import", digest, output, seconds));
+  if (arguments.Value("--format") == "json") return CommandResult{.output = json};
+  return CommandResult{
+      .output = render::RenderImportText(report) +
+                fmt::format("kept: {} in {}\n", digest.substr(0, 12), room.path())};
+}
+
+base::Result<CommandResult> Measure(const Arguments& arguments,
+                                    const base::Context& context, bool color) {
+  SS_TRY(const measure::TraceReport report, Read(arguments.lists.at("PATH"), context));
+  const std::string format = arguments.Value("--format");
+  const std::string by = arguments.Value("--by");
+  if (format == "json") return CommandResult{.output = WriteJson(report)};
+  if (format == "csv") {
+    return CommandResult{
+        .output = RenderCsv(render::TraceTable(report, by.empty() ? "rank" : by))};
+  }
+  if (!by.empty() && format == "text") {
+    return CommandResult{.output =
+                             RenderTableText(render::TraceTable(report, by), color)};
+  }
+  if (format == "text") {
+    return CommandResult{.output = render::RenderTraceText(report, color)};
+  }
+  render::Document document = render::TraceDocument(report);
+  if (!by.empty()) {
+    render::Section section;
+    section.id = by;
+    section.title = "By " + by;
+    section.tables = {render::TraceTable(report, by)};
+    document.sections = {std::move(section)};
+  }
+  return CommandResult{.output = format == "html" ? RenderHtml(document)
+                                                  : RenderMarkdown(document)};
+}
+
+base::Result<CommandResult> Compare(const Arguments& arguments,
+                                    const base::Context& context) {
+  SS_TRY(const measure::TraceReport before, Read({arguments.Value("BEFORE")}, context));
+  SS_TRY(const measure::TraceReport after, Read({arguments.Value("AFTER")}, context));
+  for (const auto& [report, name] :
+       {std::pair{&before, "BEFORE"}, std::pair{&after, "AFTER"}}) {
+    if (!report->ranks.empty()) continue;
+    return base::Fail("CLI-0010", ExitCode::kInput, "no profiler trace to compare",
+                      arguments.Value(name),
+                      "give folders of traces; `stepslack measure` shows what is read");
+  }
+  const analyze::TraceComparison comparison =
+      analyze::CompareTraces(before.ranks, after.ranks);
+  const std::string format = arguments.Value("--format");
+  if (format == "json") {
+    return CommandResult{.output = analyze::ToJson(comparison).Dump() + "\n"};
+  }
+  return CommandResult{.output = format == "markdown"
+                                     ? render::RenderCompareMarkdown(comparison)
+                                     : render::RenderCompareText(comparison)};
+}
+
+base::Result<CommandResult> Show(const Arguments& arguments,
+                                 const base::Context& context) {
+  SS_TRY(const measure::TraceReport report, Read(arguments.lists.at("PATH"), context));
+  SS_TRY(std::string page, render::RenderTraceTimeline(report));
+  return CommandResult{.output = std::move(page)};
+}
+
+base::Result<CommandResult> Export(const Arguments& arguments,
+                                   const base::Context& context) {
+  const std::string output = arguments.Value("--output");
+  if (output == "-") {
+    return base::Fail("CLI-0011", ExitCode::kUsage, "a merged trace needs a file",
+                      "stepslack export", "add -o merged.json.gz");
+  }
+  SS_TRY(const measure::TraceReport report, Read(arguments.lists.at("PATH"), context));
+  SS_TRY(const std::string summary, measure::ExportTraces(report, output));
+  return CommandResult{.output = summary, .to_stdout = true};
+}
+
+}  // namespace stepslack::cli

@@ -1,0 +1,131 @@
+#include "record_files.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "stepslack/base/file.h"
+
+namespace stepslack::measure {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+
+// Keeps a parsed record, or the reason why there is none.
+template <typename T>
+void Take(base::Result<T> parsed, std::vector<Named<T>>& records, InputRow& row) {
+  if (!parsed) {
+    row.note = parsed.error().what;
+    return;
+  }
+  row.used = true;
+  records.push_back({row.name, std::move(*parsed)});
+}
+
+// "trace-ST.csv.gz" is described by "meta-ST.yaml" beside it; empty when there is none.
+std::string JobTextOf(const std::string& path) {
+  const std::string file = base::FileName(path);
+  const size_t dash = file.find('-');
+  if (dash == std::string::npos) return "";
+  const std::string stem = file.substr(dash, file.find('.') - dash);
+  const std::string job =
+      base::JoinPath(base::ParentFolder(path), "meta" + stem + ".yaml");
+  if (!base::PathExists(job)) return "";
+  auto text = base::ReadFile(job);
+  return text ? *text : "";
+}
+
+template <typename T>
+void Move(std::vector<T>& from, std::vector<T>& to) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()),
+            std::make_move_iterator(from.end()));
+}
+
+}  // namespace
+
+void ReadRecord(const trace::Input& input, trace::ByteSource& source,
+                RunRecords& records, InputRow& row) {
+  auto text = trace::ReadAll(source, input.name, kMostBytes);
+  row.truncated = source.damaged();
+  if (!text) {
+    row.note = text.error().what;
+    return;
+  }
+  switch (input.format) {
+    case trace::InputFormat::kFlightRecorder:
+      Take(trace::ParseFlightRecorder(*text, input.name), records.flight_dumps, row);
+      if (row.used) {
+        const trace::FlightDump& dump = records.flight_dumps.back().value;
+        row.rank = dump.rank;
+        row.events = static_cast<int64_t>(dump.entries.size());
+        row.truncated = row.truncated || dump.truncated;
+      }
+      break;
+    case trace::InputFormat::kNcclInspector:
+      Take(trace::ParseNcclInspector(*text, input.name), records.inspector_logs, row);
+      break;
+    case trace::InputFormat::kCollectiveBench:
+      Take(trace::ParseCollectiveBench(*text, input.name), records.benches, row);
+      break;
+    case trace::InputFormat::kNcclDebug:
+      Take(trace::ParseNcclDebug(*text, input.name), records.nccl_logs, row);
+      break;
+    case trace::InputFormat::kOpTrace:
+      Take(trace::ParseOpTrace(*text, JobTextOf(input.path), input.name),
+           records.op_traces, row);
+      if (row.used) {
+        row.events = static_cast<int64_t>(records.op_traces.back().value.size());
+      }
+      break;
+    case trace::InputFormat::kMlLog:
+      Take(trace::ParseMllog(*text, input.name), records.mllogs, row);
+      break;
+    default:
+      row.note = "the content is of no format that is read";
+      break;
+  }
+}
+
+void Append(RunRecords&& from, RunRecords& to) {
+  Move(from.flight_dumps, to.flight_dumps);
+  Move(from.inspector_logs, to.inspector_logs);
+  Move(from.benches, to.benches);
+  Move(from.nccl_logs, to.nccl_logs);
+  Move(from.op_traces, to.op_traces);
+  Move(from.mllogs, to.mllogs);
+}
+
+void AnalyzeRecords(TraceReport& report) {
+  const RunRecords& records = report.records;
+  if (!records.flight_dumps.empty()) {
+    std::vector<trace::FlightDump> dumps;
+    for (const auto& dump : records.flight_dumps) dumps.push_back(dump.value);
+    auto hang = analyze::AnalyzeHang(dumps);
+    if (hang) {
+      report.hang = std::move(*hang);
+    } else {
+      report.missing.push_back({"hang", hang.error().what, hang.error().where});
+    }
+  }
+  if (records.op_traces.empty()) {
+    report.missing.push_back({"what_if", "no op trace among the inputs", ""});
+    return;
+  }
+  const auto& first = records.op_traces.front();
+  auto what_if = analyze::ComputeWhatIf(first.value);
+  if (what_if) {
+    report.what_if = std::move(*what_if);
+  } else {
+    report.missing.push_back({"what_if", what_if.error().what, first.name});
+  }
+  if (records.op_traces.size() > 1) {
+    report.missing.push_back(
+        {"what_if",
+         fmt::format(
+             "{} op traces; the replay is of the first, measure the others alone",
+             records.op_traces.size()),
+         first.name});
+  }
+}
+
+}  // namespace stepslack::measure

@@ -1,0 +1,18 @@
+// Records that are read as one piece: dumps, logs, benchmark output, op traces.
+#pragma once
+
+#include "stepslack/measure/trace_report.h"
+
+namespace stepslack::measure {
+
+// Reads what DetectFormat() recognised into `records`, and says in `row` what became of
+// it.
+void ReadRecord(const trace::Input& input, trace::ByteSource& source,
+                RunRecords& records, InputRow& row);
+
+void Append(RunRecords&& from, RunRecords& to);
+
+// What follows from records alone: who hangs the job, what stragglers cost.
+void AnalyzeRecords(TraceReport& report);
+
+}  // namespace stepslack::measure

@@ -1,0 +1,220 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "display_text.h"
+#include "stepslack/render/trace_report.h"
+#include "text_table.h"
+
+namespace stepslack::render {
+namespace {
+
+constexpr size_t kWidth = 100;
+constexpr size_t kMostMissing = 8;
+constexpr size_t kMostRows = 200;
+constexpr size_t kWorst = 3;
+
+class Lines {
+ public:
+  explicit Lines(bool colour) : colour_(colour) {}
+
+  void Add(std::string_view text) { out_.append(text).append("\n"); }
+  void Heading(std::string_view text) {
+    out_ += "\n";
+    Add(colour_ ? fmt::format("\x1b[1m{}\x1b[0m", text) : std::string(text));
+  }
+  // "  label  text", wrapped under itself.
+  void Item(std::string_view label, size_t width, std::string_view text,
+            size_t most_lines) {
+    const auto lines = WrapColumns(OneLine(text), kWidth - width - 4, most_lines);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      Add(fmt::format("  {:<{}}  {}", i == 0 ? label : "", width, lines[i]));
+    }
+  }
+  std::string Take() { return std::move(out_); }
+
+ private:
+  bool colour_;
+  std::string out_;
+};
+
+std::string StepsText(const measure::TraceReport& report) {
+  std::map<std::string, std::pair<size_t, size_t>> sources;  // fewest, most steps
+  for (const analyze::RankTrace& rank : report.ranks) {
+    const std::string source(ToString(rank.step_source));
+    const size_t count = rank.steps.size();
+    const auto [entry, is_new] = sources.emplace(source, std::pair{count, count});
+    if (is_new) continue;
+    entry->second.first = std::min(entry->second.first, count);
+    entry->second.second = std::max(entry->second.second, count);
+  }
+  std::string text;
+  for (const auto& [source, counts] : sources) {
+    if (!text.empty()) text += "; ";
+    text += counts.first == counts.second
+                ? fmt::format("{} steps", counts.first)
+                : fmt::format("{} to {} steps", counts.first, counts.second);
+    text += fmt::format(" a rank ({})", source);
+  }
+  return text;
+}
+
+std::string ReadText(const measure::TraceReport& report) {
+  size_t used = 0;
+  std::map<std::string, size_t> formats;
+  for (const measure::InputRow& row : report.inputs) {
+    if (!row.used) continue;
+    ++used;
+    ++formats[std::string(ToString(row.format))];
+  }
+  std::string text = fmt::format("{} of {} inputs:", used, report.inputs.size());
+  for (const auto& [format, count] : formats) {
+    text += fmt::format(" {} {},", count, format);
+  }
+  text.back() = used == 0 ? ' ' : ';';
+  if (report.ranks.empty()) {
+    text.pop_back();
+    return text;
+  }
+  int64_t world = 0;
+  int64_t events = 0;
+  for (const analyze::RankTrace& rank : report.ranks) {
+    world = std::max(world, rank.world_size);
+    events += rank.events;
+  }
+  text += fmt::format(" {}{} ranks, {} events, {}", report.ranks.size(),
+                      world > 0 ? fmt::format(" of {}", world) : "", events,
+                      StepsText(report));
+  return text;
+}
+
+void AddHeadline(const measure::TraceReport& report, Lines& lines) {
+  if (report.headline.empty()) return;
+  lines.Heading("Five numbers");
+  for (const measure::Headline& headline : report.headline) {
+    const bool factor = headline.name == "parallel efficiency";
+    const std::string value = !headline.value ? "n/a"
+                              : factor        ? fmt::format("{:.3f}", *headline.value)
+                                       : fmt::format("{:.1f} %", 100 * *headline.value);
+    lines.Item(fmt::format("{:<24}{:>8}", headline.name, value), 32, headline.text, 2);
+  }
+}
+
+void AddWorst(const measure::TraceReport& report, Lines& lines) {
+  if (report.worst.empty()) return;
+  lines.Heading("Worst three");
+  for (size_t i = 0; i < std::min(report.worst.size(), kWorst); ++i) {
+    const measure::WorstPlace& place = report.worst[i];
+    const std::string where =
+        fmt::format("rank {}{}", place.rank,
+                    place.step >= 0 ? fmt::format(" step {}", place.step) : "");
+    lines.Item(fmt::format("{} {}", i + 1, where), 20,
+               fmt::format("{}, at {} ns", place.what, place.start_ns), 2);
+  }
+}
+
+void AddRecords(const measure::TraceReport& report, Lines& lines) {
+  if (report.hang) {
+    lines.Heading("Hang");
+    lines.Item(ToString(report.hang->verdict), 12, report.hang->reason, 3);
+  }
+  if (report.what_if) {
+    const analyze::WhatIf& what_if = *report.what_if;
+    lines.Heading("Without stragglers");
+    const auto share = [](const std::optional<analyze::WhatIfShare>& part) {
+      return part ? fmt::format("{:.3f}", part->share) : std::string("n/a");
+    };
+    lines.Item(
+        "S", 12,
+        fmt::format("{:.3f}: a step takes {:.4f} s, {:.4f} s with every operation "
+                    "at its typical time",
+                    what_if.slowdown, what_if.actual_step_ns / 1e9,
+                    what_if.ideal_step_ns / 1e9),
+        2);
+    lines.Item(
+        "M_W, M_S", 12,
+        fmt::format("{} of the slowdown goes with the slowest workers, {} with the "
+                    "last stage",
+                    share(what_if.slowest_workers), share(what_if.last_stage)),
+        2);
+  }
+}
+
+void AddMissing(const measure::TraceReport& report, Lines& lines) {
+  lines.Heading("Missing");
+  if (report.missing.empty()) lines.Add("  nothing");
+  for (size_t i = 0; i < std::min(report.missing.size(), kMostMissing); ++i) {
+    const measure::MissingPart& part = report.missing[i];
+    lines.Item(part.part, 14,
+               part.where.empty() ? part.reason
+                                  : fmt::format("{} ({})", part.reason, part.where),
+               2);
+  }
+  if (report.missing.size() > kMostMissing) {
+    lines.Add(fmt::format("  and {} more; --format json has all",
+                          report.missing.size() - kMostMissing));
+  }
+  const auto errors = report.import.CountOf(trace::Severity::kError);
+  const auto warnings = report.import.CountOf(trace::Severity::kWarning);
+  if (errors + warnings > 0) {
+    lines.Add(fmt::format("  records not used as they were: {} errors, {} warnings",
+                          errors, warnings));
+  }
+  if (!report.footnotes.empty()) {
+    std::string codes;
+    for (const measure::Footnote& note : report.footnotes) codes += " " + note.code;
+    lines.Add(fmt::format("  HTA would print other numbers:{}", codes));
+  }
+}
+
+}  // namespace
+
+std::string RenderTraceText(const measure::TraceReport& report, bool colour) {
+  Lines lines(colour);
+  lines.Item("read", 6, ReadText(report), 3);
+  AddHeadline(report, lines);
+  AddWorst(report, lines);
+  AddRecords(report, lines);
+  AddMissing(report, lines);
+  return lines.Take();
+}
+
+std::string RenderTableText(const Table& table, bool colour) {
+  std::vector<TextColumn> columns;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    const bool number =
+        !table.rows.empty() && !std::holds_alternative<std::string>(table.rows[0][i]);
+    columns.push_back({table.columns[i], number, 6});
+  }
+  std::vector<std::vector<TextCell>> rows;
+  for (size_t i = 0; i < std::min(table.rows.size(), kMostRows); ++i) {
+    std::vector<TextCell> cells;
+    for (const Cell& cell : table.rows[i])
+      cells.push_back({OneLine(CellText(cell)), ""});
+    rows.push_back(std::move(cells));
+  }
+  Lines lines(colour);
+  for (const std::string& line : FormatTable(columns, rows, kWidth + 40))
+    lines.Add(line);
+  if (table.rows.size() > kMostRows) {
+    lines.Add(fmt::format("{} of {} rows; --format csv has all", kMostRows,
+                          table.rows.size()));
+  }
+  return lines.Take();
+}
+
+std::string RenderImportText(const measure::TraceReport& report) {
+  Table table{"Inputs", {"format", "used", "rank", "events", "input", "note"}, {}};
+  for (const measure::InputRow& row : report.inputs) {
+    std::string note = row.note;
+    if (row.used && row.truncated) note = "ends inside; what came before is kept";
+    table.rows.push_back({std::string(ToString(row.format)),
+                          std::string(row.used ? "yes" : "no"),
+                          row.rank >= 0 ? std::to_string(row.rank) : std::string("-"),
+                          static_cast<double>(row.events), row.name, note});
+  }
+  return RenderTableText(table, false);
+}
+
+}  // namespace stepslack::render
