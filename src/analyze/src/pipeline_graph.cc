@@ -261,27 +261,29 @@ void PipelineBuilder::LinkScatters(std::span<const OpIndex> stage,
 
 void PipelineBuilder::LinkEnd(std::span<const OpIndex> stage, const Indices& computes) {
   Indices chain;
-  const auto append = [&](OpType type) {
-    const Indices ops = OfType(stage, type);
-    chain.insert(chain.end(), ops.begin(), ops.end());
-  };
   if (!computes.empty()) {
     chain.push_back(*std::max_element(
         computes.begin(), computes.end(),
         [this](OpIndex a, OpIndex b) { return ops_[a].end_ns < ops_[b].end_ns; }));
   }
-  append(OpType::kGc);
-  const size_t after_gc = chain.size();
-  append(OpType::kLayernormGradsAllReduce);
-  append(OpType::kEmbeddingGradsAllReduce);
+  const auto append = [&](Indices& to, OpType type) {
+    const Indices ops = OfType(stage, type);
+    to.insert(to.end(), ops.begin(), ops.end());
+  };
+  append(chain, OpType::kGc);
+  Indices reductions;
+  append(reductions, OpType::kLayernormGradsAllReduce);
+  append(reductions, OpType::kEmbeddingGradsAllReduce);
+  append(reductions,
+         overlapped_ ? OpType::kSeparateGradsAllReduce : OpType::kGradsReduceScatter);
+  append(reductions, OpType::kOptimizerClipMainGrad);
+  append(reductions, OpType::kOptimizer);
   const Indices scatters = OfType(stage, OpType::kGradsReduceScatter);
-  append(overlapped_ ? OpType::kSeparateGradsAllReduce : OpType::kGradsReduceScatter);
-  append(OpType::kOptimizerClipMainGrad);
-  append(OpType::kOptimizer);
-  Chain(chain);
-  if (overlapped_ && !scatters.empty() && after_gc < chain.size()) {
-    Link(scatters.back(), chain[after_gc]);
+  if (overlapped_ && !scatters.empty() && !reductions.empty()) {
+    Link(scatters.back(), reductions.front());
   }
+  chain.insert(chain.end(), reductions.begin(), reductions.end());
+  Chain(chain);
 }
 
 base::Status PipelineBuilder::PairPorts() {

@@ -1,7 +1,7 @@
 // What waits for what in one step of a job that is parallel over data and pipeline
-// stages, after section 3.2 of arXiv 2505.05713 and its artifact. Dependencies follow
-// from the order of the operations on a worker and from the pairing of sends with
-// receives; they are taken from one data-parallel rank and hold for all.
+// stages, after arXiv 2505.05713 and its artifact. Dependencies follow from the order
+// of the operations on a worker and from the pairing of sends with receives; they are
+// taken from one data-parallel rank and hold for all.
 #pragma once
 
 #include <cstdint>

@@ -223,8 +223,8 @@ void WhatIfAnalysis::SetParts() {
   }
 }
 
-// Replaying every worker would cost a replay each; the paper bounds its slowdown by
-// those of its row and its column (eq. 4).
+// Replaying every worker would cost a replay each; like the artifact, the slowdown of a
+// worker is taken as the smaller one of its dp rank's and its stage's.
 void WhatIfAnalysis::SetWorkers() {
   for (size_t worker = 0; worker < table_.workers(); ++worker) {
     const size_t stages = result_.by_stage.size();

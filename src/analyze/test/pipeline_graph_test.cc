@@ -162,6 +162,35 @@ TEST(LinkPipeline, WithModelChunksMessagesWrapAround) {
   // recv(0, 0) and send(1, 1) reach outside the model and have no partner.
 }
 
+// Two micro batches, one forward one backward; stage 0 runs F0 F1 B0 B1.
+TEST(LinkPipeline, MessagesArePostedAfterTheComputationBefore) {
+  std::vector<PipelineOp> ops;
+  for (const int32_t k : {0, 1}) {
+    ops.push_back(Op(OpType::kForwardCompute, 0, k, 10 * k, 10 * k + 10));
+    ops.push_back(Op(OpType::kForwardSend, 0, k, 10 * k + 10, 10 * k + 11));
+    ops.push_back(Op(OpType::kBackwardRecv, 0, k, 20 + 30 * k, 40 + 20 * k));
+    ops.push_back(Op(OpType::kBackwardCompute, 0, k, 40 + 20 * k, 50 + 20 * k));
+    ops.push_back(Op(OpType::kForwardRecv, 1, k, 20 * k, 20 * k + 11));
+    ops.push_back(Op(OpType::kForwardCompute, 1, k, 11 + 20 * k, 20 + 20 * k));
+    ops.push_back(Op(OpType::kBackwardCompute, 1, k, 20 + 20 * k, 30 + 20 * k));
+    ops.push_back(Op(OpType::kBackwardSend, 1, k, 30 + 20 * k, 40 + 20 * k));
+  }
+  Sort(ops);
+  const auto links = LinkPipeline(ops, {1, 2, 1});
+  ASSERT_TRUE(links.has_value()) << links.error().what;
+  const auto forward0 = At(ops, OpType::kForwardCompute, 0, 0);
+  const auto forward1 = At(ops, OpType::kForwardCompute, 0, 1);
+  const auto recv0 = At(ops, OpType::kBackwardRecv, 0, 0);
+  const auto recv1 = At(ops, OpType::kBackwardRecv, 0, 1);
+  EXPECT_TRUE(Waits(*links, recv1, At(ops, OpType::kBackwardCompute, 0, 0)));
+  // The first one waits for the forward before the last, not for the last.
+  EXPECT_TRUE(Waits(*links, recv0, forward0));
+  EXPECT_FALSE(Waits(*links, recv0, forward1));
+  EXPECT_TRUE(Waits(*links, recv1, recv0));
+  EXPECT_TRUE(Waits(*links, At(ops, OpType::kForwardRecv, 1, 1),
+                    At(ops, OpType::kForwardCompute, 1, 0)));
+}
+
 TEST(LinkPipeline, AMessageTooManyIsNamed) {
   auto ops = WholeStep();
   ops.push_back(Op(OpType::kForwardSend, 0, 1, 13, 14));

@@ -194,6 +194,12 @@ TEST(WhatIf, AJobLargerThanItsTraceIsRefused) {
   EXPECT_EQ(result.error().id, "ANL-0144");
 }
 
+TEST(WhatIf, MorePartsThanAreReplayedAreRefused) {
+  MadeOpTrace made(1);
+  for (int d = 0; d < 4096; ++d) made.Op(0, d, 0, "forward-compute", 0, 1);
+  EXPECT_EQ(Compute(made).error().id, "ANL-0147");
+}
+
 TEST(WhatIf, AStepOfNoDurationIsRefused) {
   MadeOpTrace made(1);
   for (const int d : {0, 1}) made.Op(0, d, 0, "forward-compute", 0, 0);
