@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <set>
 
 namespace stepslack::analyze {
 namespace {
@@ -106,8 +107,20 @@ void Coarsen(std::vector<TimeSplit>& row) {
   row.resize(tiles);
 }
 
-void AddRow(const std::vector<TimeSplit>& row, size_t rank_row, PyramidLevel& level) {
-  PyramidTile* tiles = &level.data[rank_row / level.ranks_per_row * level.tiles];
+// The row of a level that holds a rank, or nothing.
+std::optional<size_t> RowIn(const PyramidLevel& level, size_t rank_row) {
+  if (level.focus.empty()) return rank_row / level.ranks_per_row;
+  const auto found = std::lower_bound(level.focus.begin(), level.focus.end(),
+                                      static_cast<int32_t>(rank_row));
+  if (found == level.focus.end() || *found != static_cast<int32_t>(rank_row)) {
+    return std::nullopt;
+  }
+  return static_cast<size_t>(found - level.focus.begin());
+}
+
+void AddRow(const std::vector<TimeSplit>& row, size_t rank_row, size_t level_row,
+            PyramidLevel& level) {
+  PyramidTile* tiles = &level.data[level_row * level.tiles];
   for (size_t tile = 0; tile < row.size(); ++tile) {
     tiles[tile].sum += row[tile];
     if (row[tile].comm_exposed_ns > tiles[tile].worst_exposed_ns) {
@@ -136,10 +149,9 @@ std::vector<size_t> RowKinds(size_t ranks, size_t most_tiles,
 }
 
 // The empty levels of one kind of row, finest first.
-std::vector<PyramidLevel> EmptyLevels(size_t ranks, size_t ranks_per_row,
+std::vector<PyramidLevel> EmptyLevels(size_t rows, size_t ranks_per_row,
                                       int64_t length_ns, size_t most_tiles,
                                       int64_t min_tile_ns) {
-  const size_t rows = RowsOf(ranks, ranks_per_row);
   const auto per_row = static_cast<int64_t>(std::max<size_t>(most_tiles / rows, 1));
   const auto count = [&](int64_t tile_ns) {
     return static_cast<size_t>((length_ns - 1) / tile_ns + 1);
@@ -172,6 +184,8 @@ void FillLevels(std::span<const RankTrace> traces, TracePyramid& pyramid,
     rank.total.memory_ns = parts.memory.LengthNs();
     rank.total.idle_ns = rank.last_ns - rank.first_ns - rank.total.SumNs();
     for (std::vector<PyramidLevel>& levels : kinds) {
+      const std::optional<size_t> level_row = RowIn(levels.front(), i);
+      if (!level_row) continue;
       const int64_t tile_ns = levels.front().tile_ns;
       row.assign(levels.front().tiles, {});
       Deposit(parts.compute, shift, tile_ns, &TimeSplit::compute_ns, row);
@@ -181,10 +195,34 @@ void FillLevels(std::span<const RankTrace> traces, TracePyramid& pyramid,
       DepositIdle(rank, tile_ns, row);
       for (size_t level = 0; level < levels.size(); ++level) {
         if (level > 0) Coarsen(row);
-        AddRow(row, i, levels[level]);
+        AddRow(row, i, *level_row, levels[level]);
       }
     }
   }
+}
+
+// Indices of the ranks in the focus, ascending.
+std::vector<int32_t> FocusRows(std::span<const RankTrace> traces,
+                               const TracePyramid& pyramid,
+                               const PyramidOptions& options) {
+  if (options.focus_count == 0 || traces.size() <= options.rows_enough) return {};
+  std::vector<int32_t> wanted = options.focus;
+  if (wanted.empty()) {
+    for (const WorstStep& step :
+         FindWorstSteps(traces, pyramid, 64 * options.focus_count)) {
+      wanted.push_back(step.rank);
+    }
+  }
+  std::set<int32_t> rows;
+  for (const int32_t rank : wanted) {
+    if (rows.size() >= options.focus_count) break;
+    const auto found = std::lower_bound(
+        pyramid.ranks.begin(), pyramid.ranks.end(), rank,
+        [](const PyramidRank& row, int32_t number) { return row.rank < number; });
+    if (found == pyramid.ranks.end() || found->rank != rank) continue;
+    rows.insert(static_cast<int32_t>(found - pyramid.ranks.begin()));
+  }
+  return {rows.begin(), rows.end()};
 }
 
 // Ranks in order with their spans, relative to the earliest instant of all.
@@ -263,9 +301,7 @@ base::Result<TracePyramid> BuildPyramid(std::span<const RankTrace> traces,
 
   const size_t all_tiles = options.max_bytes / sizeof(PyramidTile);
   const std::vector<size_t> kinds = RowKinds(traces.size(), all_tiles, options);
-  // A level and its coarser ones, each a quarter, take 4/3 of it; sums over merged
-  // ranks must fit into an int64.
-  const size_t most_tiles = all_tiles / kinds.size() * 3 / 4;
+  // Sums over merged ranks must fit into an int64.
   if (pyramid.length_ns >
       (int64_t{1} << 62) / static_cast<int64_t>(std::max<size_t>(kinds.back(), 4))) {
     return base::Fail("RENDER-0151", base::ExitCode::kInput,
@@ -274,10 +310,19 @@ base::Result<TracePyramid> BuildPyramid(std::span<const RankTrace> traces,
                       "one of them has a wrong clock or an event at time 0; correct "
                       "the clocks or leave it out");
   }
+  const std::vector<int32_t> focus = FocusRows(traces, pyramid, options);
+  // A level and its coarser ones, each a quarter, take 4/3 of it.
+  const size_t most_tiles =
+      all_tiles / (kinds.size() + (focus.empty() ? 0 : 1)) * 3 / 4;
   std::vector<std::vector<PyramidLevel>> levels;
   for (const size_t ranks_per_row : kinds) {
-    levels.push_back(EmptyLevels(traces.size(), ranks_per_row, pyramid.length_ns,
-                                 most_tiles, options.min_tile_ns));
+    levels.push_back(EmptyLevels(RowsOf(traces.size(), ranks_per_row), ranks_per_row,
+                                 pyramid.length_ns, most_tiles, options.min_tile_ns));
+  }
+  if (!focus.empty()) {
+    levels.push_back(EmptyLevels(focus.size(), 1, pyramid.length_ns, most_tiles,
+                                 options.min_tile_ns));
+    for (PyramidLevel& level : levels.back()) level.focus = focus;
   }
   FillLevels(traces, pyramid, levels);
   for (std::vector<PyramidLevel>& of_kind : levels) {

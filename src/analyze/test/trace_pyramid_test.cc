@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+
 namespace stepslack::analyze {
 namespace {
 
@@ -91,9 +93,10 @@ bool KeepsSums(const TracePyramid& pyramid) {
       TimeSplit expected;
       TimeSplit found;
       int64_t span_ns = 0;
-      const size_t first = row * level.ranks_per_row;
-      for (size_t i = first;
-           i < std::min(first + level.ranks_per_row, pyramid.ranks.size()); ++i) {
+      size_t first = row * level.ranks_per_row;
+      if (!level.focus.empty()) first = static_cast<size_t>(level.focus[row]);
+      const size_t end = std::min(first + level.ranks_per_row, pyramid.ranks.size());
+      for (size_t i = first; i < end; ++i) {
         expected += pyramid.ranks[i].total;
         span_ns += pyramid.ranks[i].last_ns - pyramid.ranks[i].first_ns;
       }
@@ -124,9 +127,12 @@ TEST(TracePyramid, EveryLevelKeepsTheSumsOfAnyRanks) {
       traces.push_back(MadeRank(rank, intervals(), intervals(), intervals()));
       offsets.push_back(*rc::gen::inRange<int64_t>(-500, 500));
     }
-    const auto pyramid = BuildPyramid(
-        traces, offsets,
-        {.max_bytes = 40'000, .min_tile_ns = 7, .merge = 2, .rows_enough = 2});
+    const auto pyramid = BuildPyramid(traces, offsets,
+                                      {.max_bytes = 40'000,
+                                       .min_tile_ns = 7,
+                                       .merge = 2,
+                                       .rows_enough = 2,
+                                       .focus = {3, 0, 77}});
     RC_ASSERT(pyramid.has_value());
     RC_ASSERT(KeepsSums(*pyramid));
     size_t bytes = 0;
@@ -161,10 +167,34 @@ TEST(TracePyramid, EightThousandRanksStayBelowTheCapAndKeepTheirSums) {
     }
   }
   EXPECT_TRUE(merged);
+  EXPECT_TRUE(pyramid.levels.back().focus.empty());  // there are no steps to be worst
   EXPECT_LE(bytes, PyramidOptions().max_bytes);
   EXPECT_EQ(pyramid.levels.front().ranks_per_row, 1u);
   EXPECT_TRUE(KeepsSums(pyramid));
   EXPECT_EQ(pyramid.ranks[4711].total.comm_exposed_ns, 60 * 290'000);
+}
+
+TEST(TracePyramid, RanksInTheFocusKeepFineTilesAmongMany) {
+  std::vector<RankTrace> traces;
+  for (int32_t rank = 0; rank < 200; ++rank) {
+    traces.push_back(MadeRank(rank, {{0, 100'000}}, {}));
+  }
+  traces[150].comm = IntervalSet({{50'000, 50'500}});
+  traces[150].steps.resize(1);
+  traces[150].steps[0].device.exposed_comm_ns = 500;
+  const TracePyramid pyramid = Build(traces, {.max_bytes = 120'000, .min_tile_ns = 10});
+  const PyramidLevel& coarse = pyramid.levels.front();
+  EXPECT_EQ(coarse.rows, 200u);
+  const auto fine =
+      std::find_if(pyramid.levels.begin(), pyramid.levels.end(),
+                   [](const PyramidLevel& level) { return !level.focus.empty(); });
+  ASSERT_NE(fine, pyramid.levels.end());
+  EXPECT_EQ(fine->focus, (std::vector<int32_t>{150}));
+  ASSERT_EQ(fine->rows, 1u);
+  EXPECT_LT(fine->tile_ns * 50, coarse.tile_ns);
+  const size_t tile = static_cast<size_t>(50'000 / fine->tile_ns);
+  EXPECT_GT(fine->At(0, tile).sum.comm_overlapped_ns, 0);
+  EXPECT_EQ(pyramid.levels.back().focus.size(), 1u);
 }
 
 TEST(TracePyramid, RefusesTimesOfDifferentAgesAndWrongOffsets) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "stepslack/base/file.h"
 
@@ -70,6 +71,83 @@ TEST(KinetoWriter, TraceWithoutEventsIsValidJson) {
 TEST(KinetoWriter, UnwritableFolderIsAnError) {
   const auto status = WriteKinetoTrace("/proc/none/trace.json.gz", {}, {});
   ASSERT_FALSE(status.has_value());
+}
+
+class KinetoStreamTest : public testing::Test {
+ protected:
+  KinetoStreamTest() {
+    folder_ = testing::TempDir() + "stream_" + std::to_string(::getpid());
+    EXPECT_TRUE(base::MakeFolders(folder_).has_value());
+  }
+  ~KinetoStreamTest() override { std::filesystem::remove_all(folder_); }
+  std::string folder_;
+};
+
+TEST_F(KinetoStreamTest, WritesTheExactText) {
+  const std::string path = folder_ + "/a.json";
+  auto stream = KinetoStream::Open(path, 1'000, {{"maker", "test"}});
+  ASSERT_TRUE(stream.has_value());
+  stream->NameProcess(3, "rank \"3\"", 7);
+  stream->NameThread(3, 1, "stream 7", 1);
+  base::Json::Object args = {{"Seq", 4}};
+  stream->Add({3, 1, "kernel", "gemm", 2'001, 999, nullptr});
+  stream->Add({3, 1, "kernel", "reduce", 500, 0, &args});
+  EXPECT_FALSE(base::PathExists(path));  // not before Finish
+  const auto bytes = stream->Finish();
+  const auto text = base::ReadFile(path);
+  ASSERT_TRUE(bytes.has_value() && text.has_value());
+  EXPECT_EQ(static_cast<size_t>(*bytes), text->size());
+  EXPECT_EQ(*text, R"({
+"baseTimeNanoseconds": 1000,
+"displayTimeUnit": "ms",
+"maker": "test",
+"schemaVersion": 1,
+"traceEvents": [
+{"ph": "M", "name": "process_name", "pid": 3, "tid": 0, "args": {"name": "rank \"3\""}},
+{"ph": "M", "name": "process_sort_index", "pid": 3, "tid": 0, "args": {"sort_index": 7}},
+{"ph": "M", "name": "thread_name", "pid": 3, "tid": 1, "args": {"name": "stream 7"}},
+{"ph": "M", "name": "thread_sort_index", "pid": 3, "tid": 1, "args": {"sort_index": 1}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 3, "tid": 1, "ts": 1.001, "dur": 0.999},
+{"ph": "X", "cat": "kernel", "name": "reduce", "pid": 3, "tid": 1, "ts": -0.500, "dur": 0.000, "args": {"Seq":4}}
+]
+}
+)");
+}
+
+TEST_F(KinetoStreamTest, ManyEventsPassThroughTheCompressedStream) {
+  const std::string path = folder_ + "/b.json.gz";
+  auto stream = KinetoStream::Open(path, 0);
+  ASSERT_TRUE(stream.has_value());
+  constexpr int64_t kEvents = 20'000;
+  for (int64_t i = 0; i < kEvents; ++i) {
+    stream->Add({0, 1, "kernel", "k", i * 10, 5, nullptr});
+  }
+  ASSERT_TRUE(stream->Finish().has_value());
+  const auto text = base::ReadMaybeGzip(path);
+  ASSERT_TRUE(text.has_value());
+  const auto json = base::ParseJson(*text, "stream");
+  ASSERT_TRUE(json.has_value());
+  const base::Json::Array& events = (*json)["traceEvents"].AsArray();
+  ASSERT_EQ(events.size(), static_cast<size_t>(kEvents));
+  EXPECT_EQ(events.back()["ts"].AsDouble(), 199.99);
+}
+
+TEST_F(KinetoStreamTest, ADroppedStreamLeavesTheOldFileAndNothingElse) {
+  const std::string path = folder_ + "/c.json";
+  ASSERT_TRUE(base::WriteFileAtomic(path, "old").has_value());
+  {
+    auto stream = KinetoStream::Open(path, 0);
+    ASSERT_TRUE(stream.has_value());
+    stream->Add({0, 1, "kernel", "k", 0, 1, nullptr});
+  }
+  EXPECT_EQ(*base::ReadFile(path), "old");
+  EXPECT_EQ(base::ListFolder(folder_)->size(), 1u);
+}
+
+TEST_F(KinetoStreamTest, AFileInPlaceOfAFolderIsRefused) {
+  ASSERT_TRUE(base::WriteFileAtomic(folder_ + "/file", "x").has_value());
+  EXPECT_FALSE(KinetoStream::Open(folder_ + "/file/t.json", 0).has_value());
+  EXPECT_EQ(KinetoStream::Open("/proc/t.json", 0).error().id, "RENDER-0153");
 }
 
 }  // namespace

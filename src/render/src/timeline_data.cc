@@ -72,6 +72,9 @@ Json LevelJson(const PyramidLevel& level) {
   json.Set("rows", static_cast<int64_t>(level.rows));
   json.Set("bytesPerTile", merged ? 6 : 4);
   json.Set("data", Base64(bytes));
+  if (!level.focus.empty()) {
+    json.Set("focus", Words({level.focus.begin(), level.focus.end()}));
+  }
   return json;
 }
 

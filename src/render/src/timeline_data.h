@@ -7,7 +7,8 @@
 //   shares
 //                           of compute, overlapped, exposed, memory in 255ths of the
 //                           tile (rest: idle); merged rows add the index in the row of
-//                           the worst rank and its exposed share
+//                           the worst rank and its exposed share; focus: the ranks
+//                           that the rows are, when not all
 //   steps, phases,          at (rank i has entries at[i] .. at[i + 1]), start, end,
 //   collectives             value (step, phase, index into names), wait (2^32 - 1: not
 //                           known)

@@ -105,6 +105,20 @@ void WriteDropped(HtmlWriter& writer, const TimelineDropped& dropped) {
   writer.Leaf("p", {{"class", "cut"}}, text);
 }
 
+// Which ranks have bars as fine as those of a small set.
+void WriteFocus(HtmlWriter& writer, const analyze::TracePyramid& pyramid) {
+  const std::vector<int32_t>& focus = pyramid.levels.back().focus;
+  if (focus.empty()) return;
+  std::vector<int32_t> ranks;
+  for (const int32_t row : focus) {
+    ranks.push_back(pyramid.ranks[static_cast<size_t>(row)].rank);
+  }
+  writer.Leaf("p", {{"class", "muted"}},
+              fmt::format("Of so many ranks, bars are fine in time for merged rows and "
+                          "for the ranks {}; others are coarse when looked at alone.",
+                          fmt::join(ranks, ", ")));
+}
+
 void WriteButtons(HtmlWriter& writer) {
   constexpr std::array<std::pair<const char*, const char*>, 7> kButtons = {{
       {"+", "Zoom in (+)"},
@@ -269,6 +283,7 @@ void WriteBody(HtmlWriter& writer, const TimelinePage& page,
                               ranks));
     } else {
       WriteDropped(writer, dropped);
+      WriteFocus(writer, *page.pyramid);
       WritePicture(writer, page);
       WriteWorst(writer, places);
     }

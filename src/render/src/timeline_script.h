@@ -15,7 +15,6 @@ const box = document.getElementById('box'), canvas = document.getElementById('vi
 const pad = document.getElementById('pad'), readout = document.getElementById('read');
 const ctx = canvas.getContext('2d');
 const GUTTER = 84, AXIS = 30, LANES = 40, NONE = 4294967295;
-
 function decode(text) {
   const raw = atob(text), out = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
@@ -25,7 +24,8 @@ const u32 = t => new Uint32Array(decode(t).buffer);
 const rank = new Int32Array(decode(D.rank).buffer);
 const first = u32(D.first), last = u32(D.last), n = rank.length, U = D.unitNs;
 const levels = D.levels.map(l => ({w: l.tileNs, tiles: l.tiles, rows: l.rows,
-  g: l.ranksPerRow, bytes: l.bytesPerTile, data: decode(l.data)}));
+  g: l.ranksPerRow, bytes: l.bytesPerTile, data: decode(l.data),
+  focus: l.focus && new Map([...u32(l.focus)].map((row, k) => [row, k]))}));
 const groups = [...new Set(levels.map(l => l.g))].sort((a, b) => a - b);
 const marks = {};
 for (const kind of ['steps', 'phases', 'collectives']) {
@@ -35,7 +35,7 @@ for (const kind of ['steps', 'phases', 'collectives']) {
 }
 
 // Rows merged of several ranks: their common span, for clipping.
-for (const l of levels) {
+for (const l of levels.filter(l => !l.focus)) {
   l.first = new Float64Array(l.rows).fill(Infinity);
   l.last = new Float64Array(l.rows);
   for (let i = 0; i < n; i++) {
@@ -46,8 +46,7 @@ for (const l of levels) {
   }
 }
 
-const PARTS = ['compute', 'communication overlapped', 'communication exposed', 'memory',
-  'idle'];
+const PARTS = ['compute', 'comm overlapped', 'comm exposed', 'memory', 'idle'];
 const LETTERS = 'COEMI';
 const PHASES = ['data', 'forward', 'backward', 'optimizer', 'zero_grad', 'eval',
   'checkpoint'];
@@ -96,41 +95,40 @@ function duration(ns) {
     a >= 1e3 ? [1e3, 'us'] : [1, 'ns'];
   return parseFloat((ns / scale).toPrecision(6)) + ' ' + unit;
 }
-function pickLevel() {
-  let g = groups[groups.length - 1];
+// The finest level with tiles of a pixel at least; of all ranks, or of the focus.
+function pickLevel(focus) {
+  let g = groups[groups.length - 1], found = null;
   for (const one of groups) if (view.h * one >= 3) { g = one; break; }
-  let found = null;
   for (const l of levels) {
-    if (l.g !== g) continue;
+    if (l.g !== g || !!l.focus !== focus) continue;
     found = l;
     if (l.w / (view.t1 - view.t0) * bodyW() * dpr >= 1) break;
   }
   return found;
 }
-
-function drawTiles(l) {
+// Where the tiles of row r of level l are: in f when that knows the rank.
+function source(l, f, r) {
+  const fine = f && l.g === 1 && f.focus.has(r);
+  return fine ? {l: f, at: f.focus.get(r) * f.tiles} : {l, at: r * l.tiles};
+}
+function drawTiles(l, f) {
   const w = Math.round(bodyW() * dpr), h = Math.round(bodyH() * dpr);
   const image = ctx.createImageData(w, h), px = new Uint32Array(image.data.buffer);
-  const t = theme.word;
-  px.fill(t.panel);
-  if (l) {
-    const tile = new Int32Array(w), span = view.t1 - view.t0;
-    for (let x = 0; x < w; x++) {
-      const k = Math.floor((view.t0 + (x + 0.5) / w * span) / l.w);
-      tile[x] = k >= 0 && k < l.tiles ? k : -1;
-    }
-    const rowH = view.h * l.g * dpr, top = box.scrollTop * dpr;
-    const end = Math.min(l.rows, Math.ceil((top + h) / rowH));
-    for (let r = Math.floor(top / rowH); r < end; r++) {
-      if (l.first[r] >= l.last[r]) continue;
-      const y0 = Math.round(r * rowH - top);
-      let full = Math.max(Math.round((r + 1) * rowH - top) - y0 - (rowH >= 6 ? 1 : 0), 1);
-      if (view.h >= LANES) full = Math.round(full * 0.52);
-      const x0 = Math.max(0, Math.floor((l.first[r] - view.t0) / span * w));
-      const x1 = Math.min(w, Math.ceil((l.last[r] - view.t0) / span * w));
-      for (let x = x0; x < x1; x++) {
-        if (tile[x] >= 0) column(px, w, h, x, y0, full, l, (r * l.tiles + tile[x]) * l.bytes);
-      }
+  const span = view.t1 - view.t0, rowH = l ? view.h * l.g * dpr : 1;
+  const top = box.scrollTop * dpr;
+  px.fill(theme.word.panel);
+  const end = l ? Math.min(l.rows, Math.ceil((top + h) / rowH)) : 0;
+  for (let r = Math.floor(top / rowH); r < end; r++) {
+    if (l.first[r] >= l.last[r]) continue;
+    const y0 = Math.round(r * rowH - top), from = source(l, f, r);
+    let full = Math.max(Math.round((r + 1) * rowH - top) - y0 - (rowH >= 6 ? 1 : 0), 1);
+    if (view.h >= LANES) full = Math.round(full * 0.52);
+    const x0 = Math.max(0, Math.floor((l.first[r] - view.t0) / span * w));
+    const x1 = Math.min(w, Math.ceil((l.last[r] - view.t0) / span * w));
+    for (let x = x0; x < x1; x++) {
+      const k = Math.floor((view.t0 + (x + 0.5) / w * span) / from.l.w);
+      if (k < 0 || k >= from.l.tiles) continue;
+      column(px, w, h, x, y0, full, from.l, (from.at + k) * from.l.bytes);
     }
   }
   ctx.putImageData(image, Math.round(GUTTER * dpr), Math.round(AXIS * dpr));
@@ -164,8 +162,8 @@ function text(s, x, y, colour, halo) {
 }
 // The part that takes most of the time at an instant, how much of the rest lies below
 // it and above; -1 outside of the span.
-function partAt(l, i, t) {
-  const k = Math.floor(t / l.w), o = (i * l.tiles + k) * 4;
+function partAt({l, at}, i, t) {
+  const k = Math.floor(t / l.w), o = (at + k) * 4;
   if (k < 0 || k >= l.tiles || t < first[i] * U || t >= last[i] * U) return {part: -1};
   let below = 0, left = 255, best = {part: -1, size: 0};
   for (let p = 0; p < 5; p++) {
@@ -177,16 +175,17 @@ function partAt(l, i, t) {
   return best;
 }
 // Letters where one part lasts, so that a reader needs no colour.
-function drawLetters(l) {
+function drawLetters(l, f) {
   if (!l || l.g !== 1 || view.h < 18) return;
   const full = view.h >= LANES ? view.h * 0.52 : view.h - 1;
   ctx.textAlign = 'center';
   eachRow((i, y) => {
+    const from = source(l, f, i);
     for (let x = GUTTER + 9; x < W - 8;) {
-      const here = partAt(l, i, timeAt(x)), part = here.part;
+      const here = partAt(from, i, timeAt(x)), part = here.part;
       const lasts = part >= 0 && here.size / 255 * full >= 11 &&
-        partAt(l, i, timeAt(x - 7)).part === part &&
-        partAt(l, i, timeAt(x + 7)).part === part;
+        partAt(from, i, timeAt(x - 7)).part === part &&
+        partAt(from, i, timeAt(x + 7)).part === part;
       if (lasts) {
         const up = (here.below + here.size / 2) / 255;
         text(LETTERS[part], x, y + full * (1 - up) + 4, 'ink', 1);
@@ -227,12 +226,12 @@ function drawLanes() {
       bar(x0, x1, y + y1, h, fill(...PHASE_STYLE[p]), PHASES[p]);
     });
     eachMark('collectives', i, (k, x0, x1, s, e) => {
-      const m = marks.collectives, name = D.names[m.v[k]], known = m.w[k] !== NONE;
-      bar(x0, x1, y + y2, h, fill('c1', known ? '' : 'p'), name);
-      if (known && m.w[k] > 0) {
-        const stop = Math.min(xAt(s + m.w[k] * U), W);
-        if (stop > x0) bar(x0, stop, y + y2, h, fill('c1', 'd'), 'wait');
+      const m = marks.collectives, known = m.w[k] !== NONE, wait = known ? m.w[k] * U : 0;
+      const stop = Math.min(Math.max(xAt(s + wait), x0), x1);
+      if (x1 > stop || x1 === x0) {
+        bar(stop, x1, y + y2, h, fill('c1', known ? '' : 'p'), D.names[m.v[k]]);
       }
+      if (stop > x0) bar(x0, stop, y + y2, h, fill('c1', 'd'), 'wait');
       ctx.strokeStyle = theme.ink;
       ctx.lineWidth = 0.5;
       ctx.strokeRect(x0, y + y2, Math.max(x1 - x0, 1), h);
@@ -330,13 +329,13 @@ function draw() {
   ctx.font = '12px system-ui,sans-serif';
   ctx.fillStyle = theme.paper;
   ctx.fillRect(0, 0, W, H);
-  const l = pickLevel();
-  drawTiles(l);
+  const l = pickLevel(false), f = pickLevel(true);
+  drawTiles(l, f);
   ctx.save();
   ctx.beginPath();
   ctx.rect(0, AXIS, W, H);
   ctx.clip();
-  drawLetters(l);
+  drawLetters(l, f);
   drawLanes();
   drawLabels(l);
   drawCursor();
@@ -348,7 +347,6 @@ function redraw() {
   if (!pending) requestAnimationFrame(draw);
   pending = true;
 }
-
 function setRow(h, keepY) {
   const y = keepY === undefined ? bodyH() / 2 : keepY - AXIS;
   const at = view.h > 0 ? (box.scrollTop + y) / view.h : 0;
@@ -389,10 +387,11 @@ function markAt(kind, i, t) {
   return found;
 }
 function describe(i, t) {
-  const out = ['rank ' + rank[i] + ' at ' + duration(t)], l = pickLevel();
-  const k = l ? Math.floor(t / l.w) : -1, r = l ? Math.floor(i / l.g) : 0;
-  if (l && k >= 0 && k < l.tiles && t >= l.first[r] && t < l.last[r]) {
-    const o = (r * l.tiles + k) * l.bytes, share = [0, 1, 2, 3].map(p => l.data[o + p]);
+  const out = ['rank ' + rank[i] + ' at ' + duration(t)], rows = pickLevel(false);
+  const r = Math.floor(i / rows.g), {l, at} = source(rows, pickLevel(true), r);
+  const k = Math.floor(t / l.w), o = (at + k) * l.bytes;
+  if (k >= 0 && k < l.tiles && t >= rows.first[r] && t < rows.last[r]) {
+    const share = [0, 1, 2, 3].map(p => l.data[o + p]);
     share.push(Math.max(0, 255 - share[0] - share[1] - share[2] - share[3]));
     const parts = share.map((s, p) => PARTS[p] + ' ' + Math.round(s / 2.55) + ' %');
     out.push((l.g > 1 ? 'mean of ' + l.g + ' ranks, ' : '') + duration(l.w) + ' tile: ' +

@@ -199,6 +199,10 @@ TEST(TimelineHtml, ManyRanksFitAndThePageSaysWhatIsMissing) {
   const base::Json data = DataOf(html);
   EXPECT_EQ(data["levels"].AsArray().front()["ranksPerRow"].AsInt(), 1);
   EXPECT_EQ(Words(data["rank"]).size(), 8192u);
+  // The worst ranks keep bars that show single collectives.
+  const base::Json& fine = data["levels"].AsArray().back();
+  EXPECT_EQ(Words(fine["focus"]).size(), 16u);
+  EXPECT_NE(html.find("for the ranks 19, 36, "), std::string::npos);
 }
 
 TEST(TimelineHtml, TooManyRanksOrNoTimeLeaveTheTable) {

@@ -9,6 +9,8 @@
 //   ranks per row   1: tile w0, 4 w0, 16 w0, ... until at most 16 tiles are left
 //   ranks per row  16: the same with a finer w0; only when more than 64 rows remain
 //   ranks per row 256: ...
+//   ranks per row   1, of a few ranks only (the focus): as fine as their number allows;
+//                      only when rows are merged at all
 //
 // The parts of a tile are disjoint and exact (integer ns): inside the span of a rank
 // (first start to last end of device activity) they sum to the width of the tile,
@@ -55,6 +57,8 @@ struct PyramidLevel {
   size_t tiles = 0;
   size_t ranks_per_row = 1;
   size_t rows = 0;
+  std::vector<int32_t> focus;  // indices into TracePyramid::ranks, ascending, one per
+                               // row; empty: the rows are all ranks
   std::vector<PyramidTile> data;  // rows x tiles, row-major
 
   const PyramidTile& At(size_t row, size_t tile) const {
@@ -75,15 +79,18 @@ struct PyramidRank {
 struct TracePyramid {
   int64_t origin_ns = 0;  // earliest start of any rank, step or phase, corrected clocks
   int64_t length_ns = 0;  // to the latest end
-  std::vector<PyramidRank> ranks;    // ascending by rank, then by input order
-  std::vector<PyramidLevel> levels;  // by ranks_per_row, then finest first
+  std::vector<PyramidRank> ranks;  // ascending by rank, then by input order
+  // By ranks_per_row, then finest first; those of the focus come last.
+  std::vector<PyramidLevel> levels;
 };
 
 struct PyramidOptions {
   size_t max_bytes = size_t{10} << 20;  // of the tiles of all levels together
   int64_t min_tile_ns = 1000;           // no finer than this
-  size_t merge = 16;        // rows merged from one kind of level to the next
-  size_t rows_enough = 64;  // no further merging at so few rows
+  size_t merge = 16;           // rows merged from one kind of level to the next
+  size_t rows_enough = 64;     // no further merging at so few rows
+  size_t focus_count = 16;     // ranks in the focus, 0: no such levels
+  std::vector<int32_t> focus;  // their numbers; empty: of the worst steps
 };
 
 // `offsets_ns` is empty, or has one entry per trace that is added to its times.
