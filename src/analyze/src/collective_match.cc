@@ -3,27 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "span_match.h"
+
 namespace stepslack::analyze {
 namespace {
-
-struct Span {
-  int rank = 0;
-  size_t store = 0;
-  size_t event = 0;
-};
-
-// Group, operation (empty when a sequence number identifies the collective), number.
-using Key = std::tuple<std::string, std::string, int64_t>;
-
-bool Synchronises(std::string_view name) {
-  return name == "all_reduce" || name == "all_gather" || name == "reduce_scatter" ||
-         name == "all_to_all" || name == "barrier";
-}
 
 class Matcher {
  public:
@@ -32,47 +19,30 @@ class Matcher {
 
   CollectiveMatch Run() {
     Collect();
-    NumberByOrder();
-    for (const auto& [key, spans] : keyed_) MatchOne(key, spans);
+    const SpanMatch match = MatchSpans(spans_, ranks_.size());
+    for (const SpanSet& set : match.sets) TakeSet(set, match.Of(set));
     Finish();
     return std::move(result_);
   }
 
  private:
-  const trace::CollectiveArgs& Args(const Span& span) const {
-    const trace::EventStore& store = traces_[span.store];
-    return store.collectives[static_cast<size_t>(store.collective[span.event])];
-  }
-  std::string_view Name(const Span& span) const {
-    return traces_[span.store].strings.Get(Args(span).name);
-  }
-  int64_t Start(const Span& span) const {
-    return traces_[span.store].start_ns[span.event];
-  }
-  int64_t End(const Span& span) const { return traces_[span.store].end_ns[span.event]; }
-
   void Collect();
-  void NumberByOrder();
-  void MatchOne(const Key& key, const std::vector<Span>& spans);
-  MatchedCollective Build(const Key& key, const std::vector<Span>& spans);
+  void TakeSet(const SpanSet& set, std::span<const uint32_t> members);
+  MatchedCollective Build(const SpanSet& set, std::span<const uint32_t> members);
   bool IsAcausal(const MatchedCollective& collective) const;
-  void Unmatched(const std::vector<Span>& spans);
-  size_t Expected(const std::vector<Span>& spans) const;
   void Finish();
   void Judge();
 
   std::span<const trace::EventStore> traces_;
   MatchOptions options_;
   std::set<int> ranks_;
-  std::map<Key, std::vector<Span>> keyed_;
-  // (group, operation) -> rank -> spans, for those without a sequence number
-  std::map<std::pair<std::string, std::string>, std::map<int, std::vector<Span>>>
-      unnumbered_;
+  trace::StringPool strings_;  // of all stores
+  std::vector<MatchSpan> spans_;
   CollectiveMatch result_;
 };
 
 void Matcher::Collect() {
-  std::vector<Span> all;
+  std::vector<MatchSpan> all;
   for (size_t s = 0; s < traces_.size(); ++s) {
     const trace::EventStore& store = traces_[s];
     const int fallback = store.file_rank >= 0 ? store.file_rank : static_cast<int>(s);
@@ -80,126 +50,62 @@ void Matcher::Collect() {
     for (size_t i = 0; i < store.size(); ++i) {
       const int rank = store.rank[i] >= 0 ? store.rank[i] : fallback;
       ranks_.insert(rank);
-      if (store.collective[i] != trace::kNoCollective) all.push_back({rank, s, i});
+      if (store.collective[i] == trace::kNoCollective) continue;
+      const trace::CollectiveArgs& args =
+          store.collectives[static_cast<size_t>(store.collective[i])];
+      all.push_back({store.start_ns[i], store.end_ns[i], args.seq, args.bytes,
+                     args.group_size, strings_.Intern(store.strings.Get(args.group)),
+                     strings_.Intern(store.strings.Get(args.name)), rank,
+                     static_cast<uint32_t>(s), static_cast<uint32_t>(i)});
     }
   }
-  for (const Span& span : all) {
-    const trace::CollectiveArgs& args = Args(span);
+  for (const MatchSpan& span : all) {
     const int64_t size =
-        args.group_size > 0 ? args.group_size : static_cast<int64_t>(ranks_.size());
-    if (size <= 1) continue;
-    ++result_.quality.spans;
-    std::string group(traces_[span.store].strings.Get(args.group));
-    if (args.seq != trace::kNoSeq) {
-      keyed_[{std::move(group), "", args.seq}].push_back(span);
-    } else {
-      unnumbered_[{std::move(group), std::string(Name(span))}][span.rank].push_back(
-          span);
-    }
+        span.group_size > 0 ? span.group_size : static_cast<int64_t>(ranks_.size());
+    if (size > 1) spans_.push_back(span);
   }
+  result_.quality.spans = static_cast<int64_t>(spans_.size());
 }
 
-size_t Matcher::Expected(const std::vector<Span>& spans) const {
-  int64_t size = 0;
-  for (const Span& span : spans) size = std::max(size, Args(span).group_size);
-  return size > 0 ? static_cast<size_t>(size) : ranks_.size();
-}
-
-// Numbers spans by their order on each rank, where all ranks have equally many.
-void Matcher::NumberByOrder() {
-  for (auto& [key, by_rank] : unnumbered_) {
-    const size_t count = by_rank.begin()->second.size();
-    std::vector<Span> all;
-    bool regular = true;
-    for (auto& [rank, spans] : by_rank) {
-      std::stable_sort(
-          spans.begin(), spans.end(),
-          [this](const Span& a, const Span& b) { return Start(a) < Start(b); });
-      regular = regular && spans.size() == count;
-      all.insert(all.end(), spans.begin(), spans.end());
-    }
-    if (!regular || by_rank.size() != Expected(all)) {
-      Unmatched(all);
-      continue;
-    }
-    for (size_t k = 0; k < count; ++k) {
-      auto& spans = keyed_[{key.first, key.second, static_cast<int64_t>(k)}];
-      for (const auto& [rank, of_rank] : by_rank) spans.push_back(of_rank[k]);
-    }
-  }
-}
-
-void Matcher::Unmatched(const std::vector<Span>& spans) {
-  result_.quality.unmatched_spans += static_cast<int64_t>(spans.size());
-  for (const Span& span : spans) {
-    result_.unmatched.push_back({span.rank, span.event, span.store});
-  }
-}
-
-void Matcher::MatchOne(const Key& key, const std::vector<Span>& spans) {
-  const int64_t count = static_cast<int64_t>(spans.size());
-  std::set<int> ranks;
-  bool same_operation = true;
-  for (const Span& span : spans) {
-    ranks.insert(span.rank);
-    same_operation = same_operation && Name(span) == Name(spans.front());
-  }
-  const size_t expected = Expected(spans);
+void Matcher::TakeSet(const SpanSet& set, std::span<const uint32_t> members) {
+  const int64_t count = static_cast<int64_t>(members.size());
   MatchingQuality& quality = result_.quality;
-  if (ranks.size() != spans.size()) {
-    quality.duplicate_spans += count;
-  } else if (!same_operation || spans.size() > expected) {
-    quality.mismatched_spans += count;
-  } else if (spans.size() == expected) {
-    result_.collectives.push_back(Build(key, spans));
+  if (set.outcome == MatchOutcome::kMatched) {
+    result_.collectives.push_back(Build(set, members));
     ++quality.matched;
     quality.matched_spans += count;
-    if (!std::get<1>(key).empty()) ++quality.matched_by_order;
+    if (set.by_order) ++quality.matched_by_order;
     return;
   }
-  Unmatched(spans);
+  if (set.outcome == MatchOutcome::kDuplicate) quality.duplicate_spans += count;
+  // A class that could not even be numbered has no pairs that could disagree.
+  if (set.outcome == MatchOutcome::kMismatched ||
+      (set.outcome == MatchOutcome::kTooMany && !set.by_order)) {
+    quality.mismatched_spans += count;
+  }
+  quality.unmatched_spans += count;
+  for (const uint32_t i : members) {
+    result_.unmatched.push_back({spans_[i].rank, spans_[i].event, spans_[i].source});
+  }
 }
 
-MatchedCollective Matcher::Build(const Key& key, const std::vector<Span>& spans) {
+MatchedCollective Matcher::Build(const SpanSet& set,
+                                 std::span<const uint32_t> members) {
+  const MatchSpan& front = spans_[members.front()];
   MatchedCollective collective;
-  collective.name = std::string(Name(spans.front()));
-  collective.group = std::get<0>(key);
-  collective.seq = std::get<2>(key);
-  collective.group_size = static_cast<int64_t>(spans.size());
-  int64_t first_end = End(spans.front());
-  collective.last_start_ns = Start(spans.front());
-  collective.last_end_ns = first_end;
+  collective.name = std::string(strings_.Get(front.op));
+  collective.group = std::string(strings_.Get(front.group));
+  collective.seq = set.seq;
+  collective.group_size = static_cast<int64_t>(members.size());
   bool sizes_differ = false;
-  for (const Span& span : spans) {
-    collective.last_start_ns = std::max(collective.last_start_ns, Start(span));
-    collective.last_end_ns = std::max(collective.last_end_ns, End(span));
-    first_end = std::min(first_end, End(span));
-    collective.bytes = std::max(collective.bytes, Args(span).bytes);
-    sizes_differ = sizes_differ || Args(span).bytes != Args(spans.front()).bytes;
+  for (const uint32_t i : members) {
+    const MatchSpan& span = spans_[i];
+    collective.bytes = std::max(collective.bytes, span.bytes);
+    sizes_differ = sizes_differ || span.bytes != front.bytes;
+    collective.ranks.push_back({span.rank, span.start_ns, span.end_ns, 0, 0});
   }
   result_.quality.size_mismatches += sizes_differ ? 1 : 0;
-  collective.end_skew_ns = collective.last_end_ns - first_end;
-  int late = 0;
-  for (const Span& span : spans) {
-    const int64_t turn = std::min(collective.last_start_ns, End(span));
-    collective.ranks.push_back(
-        {span.rank, Start(span), End(span), turn - Start(span), End(span) - turn});
-    if (Start(span) == collective.last_start_ns) {
-      collective.last_rank = span.rank;
-      ++late;
-    }
-  }
-  if (late > 1) collective.last_rank = -1;
-  std::sort(collective.ranks.begin(), collective.ranks.end(),
-            [](const auto& a, const auto& b) { return a.rank < b.rank; });
-  std::vector<CollectiveOnRank> order = collective.ranks;
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return a.start_ns < b.start_ns;
-  });
-  for (const CollectiveOnRank& r : order) collective.arrival.push_back(r.rank);
-  for (const CollectiveOnRank& r : collective.ranks) {
-    if (r.rank != collective.last_rank) collective.wait_caused_ns += r.wait_ns;
-  }
+  SplitAtLastArrival(collective);
   collective.acausal = IsAcausal(collective);
   return collective;
 }
