@@ -58,6 +58,17 @@ uint64_t DigestOf(const trace::EventStore& store) {
   return digest;
 }
 
+void AddTrace(const trace::EventStore& store, const std::string& name,
+              FileContents& contents) {
+  FileTrace file;
+  file.row = contents.rows.size() - 1;
+  file.processes = ProcessesOf(store);
+  file.digest = DigestOf(store);
+  file.trace = analyze::ReduceTrace(store, name);
+  contents.rows.back().events = file.trace.events;
+  contents.traces.push_back(std::move(file));
+}
+
 void ReadKinetoInto(const trace::Input& input, trace::ByteSource& source,
                     const ReadSettings& settings, FileContents& contents) {
   InputRow& row = contents.rows.back();
@@ -68,15 +79,21 @@ void ReadKinetoInto(const trace::Input& input, trace::ByteSource& source,
     return;
   }
   row.used = true;
-  row.rank = store->file_rank;
   row.truncated = store->truncated;
-  FileTrace file;
-  file.row = contents.rows.size() - 1;
-  file.processes = ProcessesOf(*store);
-  file.digest = DigestOf(*store);
-  file.trace = analyze::ReduceTrace(*store, input.name);
-  row.events = file.trace.events;
-  contents.traces.push_back(std::move(file));
+  if (!store->several_ranks) {
+    row.rank = store->file_rank;
+    AddTrace(*store, input.name, contents);
+    return;
+  }
+  // One row a rank, as if each had its own file.
+  const InputRow of_file = row;
+  const std::vector<trace::EventStore> ranks = store->SplitByRank();
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) contents.rows.push_back(of_file);
+    contents.rows.back().rank = ranks[i].file_rank;
+    contents.rows.back().note = "one of several ranks in the file";
+    AddTrace(ranks[i], input.name, contents);
+  }
 }
 
 FileContents ReadOne(const std::string& path, const ReadSettings& settings) {

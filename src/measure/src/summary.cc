@@ -38,7 +38,9 @@ Headline ShareOf(const TraceReport& report, std::string name, std::string_view o
   }
   headline.value = static_cast<double>(parts) / static_cast<double>(wholes);
   headline.text = fmt::format("of {}", of);
-  if (report.ranks.size() > 1) {
+  if (report.ranks.size() > 1 && most.first - least.first < 0.0005) {
+    headline.text += "; all ranks alike";
+  } else if (report.ranks.size() > 1) {
     headline.text += fmt::format("; rank {} {:.1f} % to rank {} {:.1f} %", least.second,
                                  100 * least.first, most.second, 100 * most.first);
   }
@@ -66,9 +68,10 @@ Headline WaitShare(const TraceReport& report) {
     return headline;
   }
   const analyze::WaitSummary& waits = *report.cross->waits;
-  headline.value = waits.wait_share;
-  headline.text = fmt::format("of the time in {} matched collectives",
-                              report.cross->matched - report.cross->refused);
+  headline.value = waits.wait_share_estimate;
+  headline.text = fmt::format(
+      "of the time in {} matched collectives is beyond their shortest rank's",
+      report.cross->matched - report.cross->refused);
   return headline;
 }
 

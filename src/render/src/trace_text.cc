@@ -52,10 +52,14 @@ std::string StepsText(const measure::TraceReport& report) {
   std::string text;
   for (const auto& [source, counts] : sources) {
     if (!text.empty()) text += "; ";
+    if (source == "none") {
+      text += "no steps";
+      continue;
+    }
     text += counts.first == counts.second
-                ? fmt::format("{} steps", counts.first)
+                ? fmt::format("{} step{}", counts.first, counts.first == 1 ? "" : "s")
                 : fmt::format("{} to {} steps", counts.first, counts.second);
-    text += fmt::format(" a rank ({})", source);
+    text += fmt::format(" a rank by {}", source);
   }
   return text;
 }
@@ -101,6 +105,13 @@ void AddHeadline(const measure::TraceReport& report, Lines& lines) {
   }
 }
 
+int64_t WindowStart(const measure::TraceReport& report, int32_t rank) {
+  for (const analyze::RankTrace& trace : report.ranks) {
+    if (trace.rank == rank) return trace.window_start_ns;
+  }
+  return 0;
+}
+
 void AddWorst(const measure::TraceReport& report, Lines& lines) {
   if (report.worst.empty()) return;
   lines.Heading("Worst three");
@@ -110,7 +121,11 @@ void AddWorst(const measure::TraceReport& report, Lines& lines) {
         fmt::format("rank {}{}", place.rank,
                     place.step >= 0 ? fmt::format(" step {}", place.step) : "");
     lines.Item(fmt::format("{} {}", i + 1, where), 20,
-               fmt::format("{}, at {} ns", place.what, place.start_ns), 2);
+               fmt::format("{}, {:.3f} ms into its trace", place.what,
+                           static_cast<double>(place.start_ns -
+                                               WindowStart(report, place.rank)) /
+                               1e6),
+               2);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "exact_time.h"
 #include "stepslack/base/text.h"
@@ -107,6 +108,8 @@ void EventBuilder::Add(const RawEvent& event, int64_t offset) {
     Begin(event, offset);
   } else if (phase == "E") {
     End(event, offset);
+  } else if (phase == "M" && event.name.text == "process_name") {
+    NameProcess(event);
   } else if (phase.size() == 1 && phase[0] > ' ' && phase[0] < 0x7f) {
     // Kinds of phase are few letters; anything longer is one kind, so memory stays
     // bounded.
@@ -209,6 +212,30 @@ void EventBuilder::Cover(int64_t start, int64_t end) {
     }
   }
   store_.operator_cover.push_back({start, end});
+}
+
+// "rank 3", "Rank 3", "rank 3: node7": a file that holds several ranks names them so.
+void EventBuilder::NameProcess(const RawEvent& event) {
+  std::string_view label = event.label.text;
+  if (!label.starts_with("rank ") && !label.starts_with("Rank ")) return;
+  label.remove_prefix(5);
+  const std::string_view digits =
+      label.substr(0, std::min(label.find_first_not_of("0123456789"), label.size()));
+  const std::optional<int64_t> rank = base::ParseInt(digits);
+  if (rank && *rank <= 100'000'000) {
+    process_ranks_[ThreadNumber(event.process)] = static_cast<int32_t>(*rank);
+  }
+}
+
+void EventBuilder::ApplyProcessRanks() {
+  std::set<int32_t> ranks;
+  for (const auto& [process, rank] : process_ranks_) ranks.insert(rank);
+  if (ranks.size() < 2) return;
+  store_.several_ranks = true;
+  for (size_t i = 0; i < store_.size(); ++i) {
+    const auto found = process_ranks_.find(store_.process[i]);
+    store_.rank[i] = found == process_ranks_.end() ? -1 : found->second;
+  }
 }
 
 void EventBuilder::Begin(const RawEvent& event, int64_t offset) {
@@ -324,6 +351,7 @@ void EventBuilder::Finish(int64_t base_time_ns) {
     if (args.name == 0) args.name = name;
     store_.stats.Add("collective described by its operator", Severity::kInfo, 0);
   }
+  ApplyProcessRanks();
   for (Interval& cover : store_.operator_cover) {
     cover.start_ns += base_time_ns;
     cover.end_ns += base_time_ns;

@@ -39,6 +39,8 @@ class EventBuilder {
   };
 
   void AddComplete(const RawEvent& event, int64_t offset);
+  void NameProcess(const RawEvent& event);
+  void ApplyProcessRanks();
   void Begin(const RawEvent& event, int64_t offset);
   void End(const RawEvent& event, int64_t offset);
   bool Times(const RawEvent& event, int64_t offset, int64_t& start, int64_t& end);
@@ -61,6 +63,7 @@ class EventBuilder {
   bool has_last_category_ = false;
   // Arguments of record_param_comms by external id, for kernels that lack their own.
   std::unordered_map<int64_t, CollectiveArgs> operator_args_;
+  std::unordered_map<int64_t, int32_t> process_ranks_;  // of a merged trace
   std::map<std::pair<int64_t, int64_t>, std::vector<Begun>> begun_;  // process, thread
 };
 

@@ -1,6 +1,7 @@
 #include "stepslack/trace/event_store.h"
 
 #include <algorithm>
+#include <map>
 
 namespace stepslack::trace {
 namespace {
@@ -126,6 +127,41 @@ void EventStore::Merge(const EventStore& other) {
 void EventStore::SetRank(int32_t new_rank) {
   file_rank = new_rank;
   std::fill(rank.begin(), rank.end(), new_rank);
+}
+
+std::vector<EventStore> EventStore::SplitByRank() const {
+  std::map<int32_t, EventStore> by_rank;
+  int64_t without = 0;
+  for (size_t i = 0; i < size(); ++i) {
+    if (rank[i] < 0) {
+      ++without;
+      continue;
+    }
+    const auto [entry, is_new] = by_rank.try_emplace(rank[i]);
+    EventStore& store = entry->second;
+    if (is_new) {
+      store.strings = strings;
+      store.collectives = collectives;
+      store.file_rank = rank[i];
+      store.world_size = world_size;
+      store.backend = backend;
+      store.truncated = truncated;
+      store.truncated_at = truncated_at;
+    }
+    store.Append(start_ns[i], end_ns[i], rank[i], process[i], thread[i], category[i],
+                 name[i], collective[i], stream[i], correlation[i], external_id[i]);
+    ++store.events_read;
+  }
+  std::vector<EventStore> stores;
+  for (auto& [number, store] : by_rank) stores.push_back(std::move(store));
+  if (!stores.empty()) {
+    stores.front().stats.Merge(stats);
+    if (without > 0) {
+      stores.front().stats.Add("event of no rank in a merged trace", Severity::kInfo, 0,
+                               without);
+    }
+  }
+  return stores;
 }
 
 void EventStore::Sort() {

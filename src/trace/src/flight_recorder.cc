@@ -10,7 +10,6 @@
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
 #include "stepslack/trace/input_files.h"
-#include "stepslack/trace/input_files.h"
 
 namespace stepslack::trace {
 namespace {

@@ -8,6 +8,8 @@ JsonToken* ArgumentSlot(std::string_view key, RawEvent& event) {
   switch (key.size()) {
     case 3:
       return key == "Seq" ? &event.sequence : nullptr;
+    case 4:
+      return key == "name" ? &event.label : nullptr;
     case 5:
       return key == "dtype" ? &event.element_type : nullptr;
     case 6:

@@ -23,6 +23,7 @@ struct RawEvent {
   JsonToken sequence;
   JsonToken source_rank;
   JsonToken destination_rank;
+  JsonToken label;  // "name" of a metadata event
   JsonToken stream;
   JsonToken correlation;
   JsonToken external_id;

@@ -264,7 +264,7 @@ void KinetoImport::Finish() {
   }
   builder_.Finish(base_time_ns_);
   if (store_.file_rank < 0) store_.file_rank = fallback_rank_;
-  store_.SetRank(store_.file_rank);
+  if (!store_.several_ranks) store_.SetRank(store_.file_rank);
   store_.Sort();
 }
 

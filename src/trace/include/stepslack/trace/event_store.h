@@ -74,7 +74,10 @@ struct EventStore {
   int64_t events_read = 0;   // complete events among them, kept or not
   StringPool strings;
 
-  int32_t file_rank = -1;    // rank that the file claims; -1: it does not
+  int32_t file_rank = -1;  // rank that the file claims; -1: it does not
+  // The file holds several ranks, one or more processes each, and says which: `rank` is
+  // per event, -1 for events of no rank, and file_rank means nothing.
+  bool several_ranks = false;
   int64_t world_size = 0;    // 0: not known
   std::string backend;       // "gloo", "nccl"; empty when not known
   bool truncated = false;    // the input ended inside; what came before is here
@@ -96,6 +99,9 @@ struct EventStore {
   // and the world of this one win where both are known.
   void Merge(const EventStore& other);
   void SetRank(int32_t new_rank);  // of every event and of the file
+  // One store a rank, ascending, when several_ranks; events of no rank are counted in
+  // the first. The counters go to the first too.
+  std::vector<EventStore> SplitByRank() const;
   void Sort();
 };
 
