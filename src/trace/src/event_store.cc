@@ -73,7 +73,8 @@ StringId StringPool::Intern(std::string_view text) {
 
 void EventStore::Append(int64_t start, int64_t end, int32_t of_rank, int64_t of_process,
                         int64_t of_thread, StringId of_category, StringId of_name,
-                        int32_t of_collective) {
+                        int32_t of_collective, int32_t of_stream,
+                        int64_t of_correlation) {
   start_ns.push_back(start);
   end_ns.push_back(end);
   rank.push_back(of_rank);
@@ -82,6 +83,8 @@ void EventStore::Append(int64_t start, int64_t end, int32_t of_rank, int64_t of_
   category.push_back(of_category);
   name.push_back(of_name);
   collective.push_back(of_collective);
+  stream.push_back(of_stream);
+  correlation.push_back(of_correlation);
 }
 
 void EventStore::SetRank(int32_t new_rank) {
@@ -102,6 +105,8 @@ void EventStore::Sort() {
   Permute(category, order);
   Permute(name, order);
   Permute(collective, order);
+  Permute(stream, order);
+  Permute(correlation, order);
 }
 
 }  // namespace stepslack::trace

@@ -57,7 +57,9 @@ struct EventStore {
   std::vector<int64_t> thread;  // below -2^40: named by text
   std::vector<StringId> category;
   std::vector<StringId> name;
-  std::vector<int32_t> collective;  // index into `collectives`, or kNoCollective
+  std::vector<int32_t> collective;   // index into `collectives`, or kNoCollective
+  std::vector<int32_t> stream;       // of the device; -1: none
+  std::vector<int64_t> correlation;  // joins a launch with its device work; 0: none
 
   std::vector<CollectiveArgs> collectives;
   StringPool strings;
@@ -78,7 +80,8 @@ struct EventStore {
   // One event; its collective, if any, must already be in `collectives`.
   void Append(int64_t start, int64_t end, int32_t of_rank, int64_t of_process,
               int64_t of_thread, StringId of_category, StringId of_name,
-              int32_t of_collective = kNoCollective);
+              int32_t of_collective = kNoCollective, int32_t of_stream = -1,
+              int64_t of_correlation = 0);
   void SetRank(int32_t new_rank);  // of every event and of the file
   void Sort();
 };
