@@ -10,9 +10,13 @@
 #include "stepslack/analyze/reduce_trace.h"
 #include "stepslack/base/parallel.h"
 #include "stepslack/trace/kineto_reader.h"
+#include "stepslack/trace/nsys_reader.h"
+#include "stepslack/trace/xplane_reader.h"
 
 namespace stepslack::measure {
 namespace {
+
+constexpr int64_t kMostProfileBytes = int64_t{4} << 30;
 
 trace::ReadOptions OptionsOf(const ReadSettings& settings) {
   trace::ReadOptions options;
@@ -96,6 +100,43 @@ void ReadKinetoInto(const trace::Input& input, trace::ByteSource& source,
   }
 }
 
+// A profile of a whole host: one trace a device. SQLite needs the file itself.
+base::Result<trace::DeviceTraces> ReadProfile(const trace::Input& input,
+                                              trace::ByteSource& source) {
+  if (input.format == trace::InputFormat::kNsys && !input.is_member) {
+    return trace::ReadNsysExport(input.path);
+  }
+  if (input.format == trace::InputFormat::kNsys) {
+    return base::Fail("MEAS-0003", base::ExitCode::kInput,
+                      "an SQLite export inside an archive is not read", input.name,
+                      "unpack the archive and give the folder");
+  }
+  SS_TRY(const std::string bytes,
+         trace::ReadAll(source, input.name, kMostProfileBytes));
+  return trace::ParseXplane(bytes, input.name);
+}
+
+void ReadProfileInto(const trace::Input& input, trace::ByteSource& source,
+                     FileContents& contents) {
+  auto profile = ReadProfile(input, source);
+  if (!profile) {
+    contents.rows.back().note = profile.error().what;
+    return;
+  }
+  const InputRow of_file = contents.rows.back();
+  for (size_t i = 0; i < profile->traces.size(); ++i) {
+    trace::DeviceTrace& device = profile->traces[i];
+    if (i > 0) contents.rows.push_back(of_file);
+    InputRow& row = contents.rows.back();
+    row.used = true;
+    row.rank = device.store.file_rank;
+    row.truncated = device.store.truncated || source.damaged();
+    row.note = fmt::format("{}; {}", device.device, profile->rank_source);
+    if (i == 0) device.store.stats.Merge(profile->stats);
+    AddTrace(device.store, input.name, contents);
+  }
+}
+
 FileContents ReadOne(const std::string& path, const ReadSettings& settings) {
   FileContents contents;
   const auto visit = [&](const trace::Input& input, trace::ByteSource& source) {
@@ -106,6 +147,10 @@ FileContents ReadOne(const std::string& path, const ReadSettings& settings) {
     switch (input.format) {
       case trace::InputFormat::kKineto:
         ReadKinetoInto(input, source, settings, contents);
+        break;
+      case trace::InputFormat::kXplane:
+      case trace::InputFormat::kNsys:
+        ReadProfileInto(input, source, contents);
         break;
       case trace::InputFormat::kEmpty:
         contents.rows.back().note = "the input is empty";
@@ -118,7 +163,8 @@ FileContents ReadOne(const std::string& path, const ReadSettings& settings) {
         contents.rows.back().note = "the content is of no format that is read";
         break;
       default:
-        ReadRecord(input, source, contents.records, contents.rows.back());
+        ReadRecord(input, source, settings.patterns, contents.records,
+                   contents.rows.back());
         break;
     }
   };

@@ -29,6 +29,7 @@ struct FileContents {
 
 struct ReadSettings {
   const trace::CollectiveNames* names = nullptr;
+  const trace::HostLogPatterns* patterns = nullptr;
   int threads = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "file_traces.h"
@@ -78,6 +79,13 @@ void NoteRanks(TraceReport& report) {
        ""});
 }
 
+// Those of the file that STEPSLACK_HOSTLOGS names go before the built-in ones.
+base::Result<trace::HostLogPatterns> HostPatterns() {
+  const char* const path = std::getenv("STEPSLACK_HOSTLOGS");
+  return path == nullptr || *path == '\0' ? trace::ShippedHostLogPatterns()
+                                          : trace::LoadHostLogPatterns(path);
+}
+
 void NoteReasons(std::string part, const std::vector<std::string>& reasons,
                  TraceReport& report) {
   for (const std::string& reason : reasons) {
@@ -108,7 +116,8 @@ base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
                                         const base::Context& context) {
   SS_TRY(const std::vector<std::string> files, trace::ExpandPaths(options.paths));
   SS_TRY(const trace::CollectiveNames names, trace::CollectiveNames::Load());
-  const ReadSettings settings{&names, context.threads};
+  SS_TRY(const trace::HostLogPatterns patterns, HostPatterns());
+  const ReadSettings settings{&names, &patterns, context.threads};
   TraceReport report;
   std::vector<FileTrace> traces;
   for (FileContents& contents : ReadFiles(files, settings)) {

@@ -35,6 +35,12 @@ std::string JobTextOf(const std::string& path) {
   return text ? *text : "";
 }
 
+trace::HostLogOptions HostOptions(const trace::HostLogPatterns* patterns) {
+  trace::HostLogOptions options;
+  options.patterns = patterns;
+  return options;
+}
+
 template <typename T>
 void Move(std::vector<T>& from, std::vector<T>& to) {
   to.insert(to.end(), std::make_move_iterator(from.begin()),
@@ -44,7 +50,8 @@ void Move(std::vector<T>& from, std::vector<T>& to) {
 }  // namespace
 
 void ReadRecord(const trace::Input& input, trace::ByteSource& source,
-                RunRecords& records, InputRow& row) {
+                const trace::HostLogPatterns* patterns, RunRecords& records,
+                InputRow& row) {
   auto text = trace::ReadAll(source, input.name, kMostBytes);
   row.truncated = source.damaged();
   if (!text) {
@@ -80,6 +87,10 @@ void ReadRecord(const trace::Input& input, trace::ByteSource& source,
     case trace::InputFormat::kMlLog:
       Take(trace::ParseMllog(*text, input.name), records.mllogs, row);
       break;
+    case trace::InputFormat::kHostLog:
+      Take(trace::ParseHostLog(*text, input.name, HostOptions(patterns)),
+           records.host_reports, row);
+      break;
     default:
       row.note = "the content is of no format that is read";
       break;
@@ -93,6 +104,7 @@ void Append(RunRecords&& from, RunRecords& to) {
   Move(from.nccl_logs, to.nccl_logs);
   Move(from.op_traces, to.op_traces);
   Move(from.mllogs, to.mllogs);
+  Move(from.host_reports, to.host_reports);
 }
 
 void AnalyzeRecords(TraceReport& report) {

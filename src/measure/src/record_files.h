@@ -8,7 +8,8 @@ namespace stepslack::measure {
 // Reads what DetectFormat() recognised into `records`, and says in `row` what became of
 // it.
 void ReadRecord(const trace::Input& input, trace::ByteSource& source,
-                RunRecords& records, InputRow& row);
+                const trace::HostLogPatterns* patterns, RunRecords& records,
+                InputRow& row);
 
 void Append(RunRecords&& from, RunRecords& to);
 

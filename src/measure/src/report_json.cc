@@ -232,6 +232,7 @@ std::string WriteJson(const TraceReport& report) {
   json.Set("nccl_inspector", RecordsJson(report.records.inspector_logs));
   json.Set("collective_bench", RecordsJson(report.records.benches));
   json.Set("nccl_debug", RecordsJson(report.records.nccl_logs));
+  json.Set("host", RecordsJson(report.records.host_reports));
   json.Set("mllog", RecordsJson(report.records.mllogs));
   // A rank is text before the next one becomes a tree: thousands of them fit.
   std::string out = "{\n";

@@ -156,6 +156,35 @@ void AddRecords(const measure::TraceReport& report, Lines& lines) {
   }
 }
 
+// What hosts and libraries say of themselves; findings only.
+void AddFindings(const measure::TraceReport& report, Lines& lines) {
+  constexpr size_t kMost = 10;
+  std::vector<std::pair<std::string, std::string>> findings;
+  for (const auto& host : report.records.host_reports) {
+    for (const trace::HostEvidence& it : host.value.evidence) {
+      if (it.severity == trace::Severity::kInfo) continue;
+      findings.emplace_back(
+          it.subject,
+          fmt::format("{}{}{} x{}: {} (line {})", it.kind, it.code.empty() ? "" : " ",
+                      it.code, it.count, it.meaning, it.first_line));
+    }
+  }
+  for (const auto& log : report.records.nccl_logs) {
+    for (const trace::NcclFact& fact : log.value.facts) {
+      findings.emplace_back("NCCL", fact.text);
+    }
+  }
+  if (findings.empty()) return;
+  lines.Heading("Findings");
+  for (size_t i = 0; i < std::min(findings.size(), kMost); ++i) {
+    lines.Item(findings[i].first, 20, findings[i].second, 2);
+  }
+  if (findings.size() > kMost) {
+    lines.Add(
+        fmt::format("  and {} more; --format json has all", findings.size() - kMost));
+  }
+}
+
 void AddMissing(const measure::TraceReport& report, Lines& lines) {
   lines.Heading("Missing");
   if (report.missing.empty()) lines.Add("  nothing");
@@ -191,6 +220,7 @@ std::string RenderTraceText(const measure::TraceReport& report, bool colour) {
   AddHeadline(report, lines);
   AddWorst(report, lines);
   AddRecords(report, lines);
+  AddFindings(report, lines);
   AddMissing(report, lines);
   return lines.Take();
 }

@@ -3,11 +3,14 @@
 #include "stepslack/base/text.h"
 #include "stepslack/trace/collective_bench.h"
 #include "stepslack/trace/flight_recorder.h"
+#include "stepslack/trace/host_log.h"
 #include "stepslack/trace/input_files.h"
 #include "stepslack/trace/mllog.h"
 #include "stepslack/trace/nccl_debug.h"
 #include "stepslack/trace/nccl_inspector.h"
+#include "stepslack/trace/nsys_reader.h"
 #include "stepslack/trace/op_trace.h"
+#include "stepslack/trace/xplane_reader.h"
 
 namespace stepslack::trace {
 namespace {
@@ -74,6 +77,8 @@ InputFormat DetectFormat(std::string_view head) {
   if (base::Trim(head).empty()) return InputFormat::kEmpty;
   // What is told by keys of its own goes first; free text, whose marks may stand
   // anywhere, last.
+  if (LooksLikeSqlite(head)) return InputFormat::kNsys;
+  if (LooksLikeXplane(head)) return InputFormat::kXplane;
   if (LooksLikeFlightRecorder(head)) return InputFormat::kFlightRecorder;
   if (LooksLikeNcclInspector(head)) return InputFormat::kNcclInspector;
   if (LooksLikeKineto(head)) return InputFormat::kKineto;
@@ -82,6 +87,7 @@ InputFormat DetectFormat(std::string_view head) {
   if (LooksLikeMllog(head)) return InputFormat::kMlLog;
   if (LooksLikeCollectiveBench(head)) return InputFormat::kCollectiveBench;
   if (LooksLikeNcclDebug(head)) return InputFormat::kNcclDebug;
+  if (DetectHostLog(head) != HostLogKind::kUnknown) return InputFormat::kHostLog;
   return InputFormat::kUnknown;
 }
 

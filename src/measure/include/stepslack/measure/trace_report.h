@@ -16,6 +16,7 @@
 #include "stepslack/base/json.h"
 #include "stepslack/trace/collective_bench.h"
 #include "stepslack/trace/flight_recorder.h"
+#include "stepslack/trace/host_log.h"
 #include "stepslack/trace/import_stats.h"
 #include "stepslack/trace/input_files.h"
 #include "stepslack/trace/mllog.h"
@@ -82,6 +83,7 @@ struct RunRecords {
   std::vector<Named<trace::NcclDebugLog>> nccl_logs;
   std::vector<Named<trace::OpTrace>> op_traces;
   std::vector<Named<trace::MllogRun>> mllogs;
+  std::vector<Named<trace::HostReport>> host_reports;
 };
 
 struct TraceReport {
