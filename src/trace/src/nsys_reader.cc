@@ -16,6 +16,7 @@
 #include "nsys_database.h"
 #include "pci_address.h"
 #include "stepslack/base/text.h"
+#include "stepslack/trace/event_names.h"
 #include "stepslack/trace/kineto_reader.h"
 #include "xla_names.h"
 
@@ -288,7 +289,8 @@ void NsysImport::AddDeviceEvent(const NsysRow& row, std::string_view category,
   const auto index = static_cast<size_t>(trace - result_.traces.data());
   const int64_t correlation = row.Int(4).value_or(0);
   int32_t collective = kNoCollective;
-  if (IsCollectiveSpan(name, category, false)) {
+  if (IsCollectiveSpan(name, KindOfCategory(category), false,
+                       CollectiveNames::BuiltIn())) {
     collective = static_cast<int32_t>(store.collectives.size());
     store.collectives.push_back(
         {.name = store.strings.Intern(CanonicalCollectiveName(name))});

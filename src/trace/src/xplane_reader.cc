@@ -13,6 +13,7 @@
 #include "exact_time.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
+#include "stepslack/trace/event_names.h"
 #include "stepslack/trace/input_files.h"
 #include "stepslack/trace/kineto_reader.h"
 #include "xla_names.h"
@@ -290,7 +291,8 @@ void XplaneImport::AddDeviceEvent(const XPlane& plane, const XLine& line,
   int32_t collective = kNoCollective;
   if (category == "kernel") {
     std::optional<std::string> op = XlaCollective(span.event.hlo_op, true);
-    const bool library = IsCollectiveSpan(name, category, false);
+    const bool library = IsCollectiveSpan(name, KindOfCategory(category), false,
+                                          CollectiveNames::BuiltIn());
     if (!library) op = XlaCollective(name);
     if (library || op) {
       const std::string called = op ? *op : CanonicalCollectiveName(name);
