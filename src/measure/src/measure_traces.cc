@@ -144,14 +144,17 @@ base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
                row.format != trace::InputFormat::kOpJob;
       });
   if (!usable) {
-    const std::string first =
-        report.missing.empty() ? "no input" : report.missing.front().reason;
-    return base::Fail("MEAS-0001", base::ExitCode::kInput,
-                      fmt::format("nothing usable in {} inputs; the first reason: {}",
-                                  report.inputs.size(), first),
-                      options.paths.front(),
-                      "give profiler traces, flight-recorder dumps or logs; "
-                      "docs/formats.md lists what is read");
+    const auto first =
+        std::find_if(report.inputs.begin(), report.inputs.end(),
+                     [](const InputRow& row) { return !row.note.empty(); });
+    return base::Fail(
+        "MEAS-0001", base::ExitCode::kInput,
+        fmt::format("nothing usable in {} inputs; the first reason: {}",
+                    report.inputs.size(),
+                    first == report.inputs.end() ? "no event" : first->note),
+        options.paths.front(),
+        "give profiler traces, flight-recorder dumps or logs; "
+        "docs/formats.md lists what is read");
   }
   return report;
 }
