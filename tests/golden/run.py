@@ -29,6 +29,7 @@ def run(case, build, update):
     with tempfile.TemporaryDirectory() as work:
         environment = dict(os.environ, PATH=f"{build}:{os.environ['PATH']}",
                            EXAMPLES=str(SOURCE / "examples"), CASE=str(case),
+                           SOURCE=str(SOURCE),
                            NO_COLOR="1")
         done = subprocess.run(["bash", "-c", command], cwd=work, env=environment,
                               capture_output=True, text=True, timeout=120)

@@ -41,7 +41,7 @@ base::Result<CommandResult> ImportTraces(const Arguments& arguments,
   if (arguments.Value("--format") == "json") return CommandResult{.output = json};
   return CommandResult{
       .output = render::RenderImportText(report) +
-                fmt::format("kept: {} in {}\n", digest.substr(0, 12), room.path())};
+                fmt::format("kept in {}; `stepslack log` lists it\n", room.path())};
 }
 
 base::Result<CommandResult> Measure(const Arguments& arguments,

@@ -20,6 +20,11 @@ std::string Quoted(const std::string& text) {
 
 std::string Exact(const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return "";
+  // Counts and nanoseconds in full digits: "1000000", not "1e+06".
+  constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
+  if (*value == std::floor(*value) && std::abs(*value) < kExactIntegers) {
+    return std::to_string(static_cast<int64_t>(*value));
+  }
   return base::FormatDouble(*value);
 }
 

@@ -75,6 +75,29 @@ Section TablesSection(const measure::TraceReport& report, std::string_view by,
   return section;
 }
 
+Section CollectivesSection(const measure::TraceReport& report) {
+  Section section = TablesSection(report, "collective", "Collectives");
+  if (!report.cross || report.cross->collectives.empty()) return section;
+  section.tables.insert(section.tables.begin(), OperationTable(report));
+  if (report.cross->waits) {
+    BarChart chart;
+    chart.title = "Wait caused by rank";
+    chart.caption =
+        "Time the other ranks waited in collectives at which this rank arrived last.";
+    chart.x_label = "ms";
+    chart.part_names = {"wait caused"};
+    for (const analyze::RankWaits& rank : report.cross->waits->by_rank) {
+      if (chart.bars.size() == kMostBars) break;
+      chart.bars.push_back({fmt::format("rank {}", rank.rank),
+                            {Ms(rank.wait_caused_ns)},
+                            std::nullopt,
+                            std::nullopt});
+    }
+    section.figures.push_back(std::move(chart));
+  }
+  return section;
+}
+
 Section StepsSection(const measure::TraceReport& report) {
   Section section = TablesSection(report, "step", "Steps");
   LineChart chart;
@@ -139,7 +162,7 @@ Document TraceDocument(const measure::TraceReport& report) {
     document.sections = {SummarySection(report),
                          RanksSection(report),
                          StepsSection(report),
-                         TablesSection(report, "collective", "Collectives"),
+                         CollectivesSection(report),
                          TablesSection(report, "kernel", "Kernels"),
                          TablesSection(report, "stream", "Streams")};
   }

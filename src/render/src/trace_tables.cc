@@ -125,8 +125,8 @@ Table ByStream(const measure::TraceReport& report) {
   return table;
 }
 
-// Operations over all ranks; then the collectives in which most was waited.
-Table ByCollective(const measure::TraceReport& report) {
+// Operations over all ranks.
+Table ByOperation(const measure::TraceReport& report) {
   Table table{"Collectives by operation",
               {"operation", "spans", "matched", "total ms", "wait ms", "transfer ms",
                "largest skew ms", "bus GB/s", "basis"},
@@ -144,7 +144,33 @@ Table ByCollective(const measure::TraceReport& report) {
   return table;
 }
 
+// Every matched collective; without matches, operations over all spans.
+Table ByCollective(const measure::TraceReport& report) {
+  if (!report.cross || report.cross->collectives.empty()) return ByOperation(report);
+  Table table{
+      "Collectives",
+      {"operation", "group", "sequence", "ranks", "bytes", "skew ms", "last rank",
+       "wait caused ms", "shortest ms", "bus GB/s", "last start ns"},
+      {}};
+  for (size_t i = 0; i < report.cross->collectives.size(); ++i) {
+    const analyze::MatchedCollective& it = report.cross->collectives[i];
+    const analyze::CollectiveRow& row = report.cross->rows[i];
+    table.rows.push_back(
+        {it.name, it.group, Number(it.seq),
+         Number(static_cast<int64_t>(it.ranks.size())), Number(it.bytes),
+         Ms(row.start_skew_ns),
+         it.last_rank >= 0 ? std::to_string(it.last_rank) : std::string("tie"),
+         Ms(it.wait_caused_ns), Ms(row.shortest_ns),
+         row.bus_bandwidth_gbps ? Cell(*row.bus_bandwidth_gbps)
+                                : Cell(std::string("n/a")),
+         std::to_string(it.last_start_ns)});
+  }
+  return table;
+}
+
 }  // namespace
+
+Table OperationTable(const measure::TraceReport& report) { return ByOperation(report); }
 
 Table TraceTable(const measure::TraceReport& report, std::string_view by) {
   if (by == "step") return ByStep(report);

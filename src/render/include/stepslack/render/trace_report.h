@@ -29,4 +29,7 @@ Document TraceDocument(const measure::TraceReport& report);
 // One row per rank, step, phase, collective, kernel or stream; `by` is one of these.
 Table TraceTable(const measure::TraceReport& report, std::string_view by);
 
+// Collectives summed by operation.
+Table OperationTable(const measure::TraceReport& report);
+
 }  // namespace stepslack::render
