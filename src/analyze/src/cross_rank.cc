@@ -11,13 +11,16 @@
 #include "clock_offsets.h"
 #include "cross_rank_waits.h"
 #include "point_to_point.h"
+#include "rank_activity.h"
 #include "span_match.h"
 
 namespace stepslack::analyze {
 namespace {
 
-// Times beyond this (73 years) are no times; differences and sums stay in range.
+// Spans further than this (9 years) from the middle rank's first are not of one run.
+// Sums of a few such differences stay in range.
 constexpr int64_t kTimeLimitNs = int64_t{1} << 61;
+constexpr int64_t kRunLimitNs = int64_t{1} << 58;
 constexpr size_t kMaxNamedRanks = 8;
 
 enum class Kind {
@@ -75,6 +78,7 @@ class Measurer {
       CompareClocks();
       JudgeAll();
       CountMatched();
+      CheckSteps();
       if (result_.reasons.empty()) Accept();
     }
     result_.by_op = RowsOfOperations(traces_, result_);
@@ -85,12 +89,14 @@ class Measurer {
   bool CheckRanks();
   void CheckWorld();
   void Collect();
+  void FindOrigin();
   void CollectRank(size_t trace, uint32_t dense);
   void AddSpan(const CollectiveSpan& span, std::string_view op, MatchSpan& made);
   void MatchAll();
   void CompareClocks();
   void JudgeAll();
   const char* Judge(const Candidate& candidate) const;
+  void CheckSteps();
   void DropUngrouped();
   void CountMatched();
   void Accept();
@@ -113,6 +119,7 @@ class Measurer {
   std::vector<PeerSpan> peers_;
   std::vector<MatchSpan> members_;  // of candidates
   std::vector<Candidate> candidates_;
+  int64_t origin_ns_ = 0;             // about where the run begins
   std::vector<int64_t> corrections_;  // by dense rank
   CrossRank result_;
 };
@@ -179,7 +186,18 @@ void Measurer::Collect() {
   size_t total = 0;
   for (const RankTrace& trace : traces_) total += trace.collectives.size();
   spans_.reserve(total);
+  FindOrigin();
   for (uint32_t r = 0; r < ranks_.size(); ++r) CollectRank(trace_of_[r], r);
+}
+
+void Measurer::FindOrigin() {
+  std::vector<int64_t> firsts;
+  for (const size_t trace : trace_of_) {
+    if (traces_[trace].collectives.empty()) continue;
+    firsts.push_back(std::clamp(traces_[trace].collectives.front().start_ns,
+                                -kTimeLimitNs, kTimeLimitNs));
+  }
+  if (!firsts.empty()) origin_ns_ = LowerMedian(firsts);
 }
 
 void Measurer::CollectRank(size_t trace, uint32_t dense) {
@@ -194,8 +212,8 @@ void Measurer::CollectRank(size_t trace, uint32_t dense) {
     const CollectiveSpan& span = from.collectives[i];
     if (span.group_size == 1) continue;
     ++result_.spans;
-    if (span.start_ns < -kTimeLimitNs || span.end_ns > kTimeLimitNs ||
-        span.end_ns < span.start_ns) {
+    if (span.end_ns < span.start_ns || span.start_ns < origin_ns_ - kRunLimitNs ||
+        span.end_ns > origin_ns_ + kRunLimitNs) {
       Unmatch("time out of range", 1);
       continue;
     }
@@ -261,7 +279,8 @@ void Measurer::CompareClocks() {
       if (candidate.kind != kind) continue;
       samples.first.push_back(samples.members.size());
       for (const MatchSpan& span : Of(candidate)) {
-        samples.members.push_back({span.source, span.start_ns, span.end_ns});
+        samples.members.push_back(
+            {span.source, span.start_ns - origin_ns_, span.end_ns - origin_ns_});
       }
     }
     if (!samples.members.empty()) break;
@@ -366,6 +385,40 @@ void Measurer::CountMatched() {
         "{} of {} matched collectives break causality: wrong partners, or clocks that "
         "drift",
         result_.refused, result_.matched));
+  }
+}
+
+// Matching by order and unknown clocks together can hide that one rank was recorded
+// some steps later: everything then fits, with a wrong offset. Numbered steps give it
+// away.
+void Measurer::CheckSteps() {
+  const bool corrected = std::any_of(corrections_.begin(), corrections_.end(),
+                                     [](int64_t c) { return c != 0; });
+  if (result_.matched_by_order == 0 || !corrected) return;
+  const RankWindows windows = WindowsOf(traces_, result_);
+  if (!windows.steps || windows.traces[0]->step_source != StepSource::kProfilerStep) {
+    return;
+  }
+  const double steps = static_cast<double>(windows.last_step) -
+                       static_cast<double>(windows.first_step) + 1;
+  std::vector<int64_t> starts;
+  std::vector<int64_t> lengths;
+  for (const trace::Interval& window : windows.windows) {
+    const double length = static_cast<double>(window.end_ns - window.start_ns);
+    starts.push_back(window.start_ns);
+    lengths.push_back(static_cast<int64_t>(length / steps));
+  }
+  const int64_t middle = LowerMedian(starts);
+  const int64_t half_step = LowerMedian(lengths) / 2;
+  for (size_t r = 0; r < windows.windows.size(); ++r) {
+    const int64_t start = windows.windows[r].start_ns;
+    if (start >= middle - half_step && start <= middle + half_step) continue;
+    result_.reasons.push_back(
+        fmt::format("collectives without sequence numbers were matched by order, but "
+                    "then step {} of "
+                    "rank {} does not coincide with that of the other ranks",
+                    windows.first_step, ranks_[r]));
+    return;
   }
 }
 

@@ -79,6 +79,8 @@ class WaitSums {
 
  private:
   size_t Dense(int32_t rank) const {
+    const size_t same = static_cast<size_t>(rank);  // the usual case: ranks 0 ... n - 1
+    if (same < ranks_.size() && ranks_[same] == rank) return same;
     return static_cast<size_t>(std::lower_bound(ranks_.begin(), ranks_.end(), rank) -
                                ranks_.begin());
   }

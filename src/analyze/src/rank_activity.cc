@@ -167,6 +167,8 @@ class Sweep {
 }  // namespace
 
 size_t RankWindows::Dense(int32_t rank) const {
+  const size_t same = static_cast<size_t>(rank);  // the usual case: ranks 0 ... n - 1
+  if (same < traces.size() && traces[same]->rank == rank) return same;
   const auto at = std::lower_bound(
       traces.begin(), traces.end(), rank,
       [](const RankTrace* trace, int32_t r) { return trace->rank < r; });

@@ -90,10 +90,13 @@ bool SeriesMaker::CollectSteps() {
       return false;
     }
     for (const TraceStep& step : traces_[r]->steps) {
-      if (step.start_ns < -kTimeLimitNs || step.end_ns > kTimeLimitNs) continue;
+      if (step.end_ns < step.start_ns || step.start_ns < -kTimeLimitNs ||
+          step.end_ns > kTimeLimitNs) {
+        continue;
+      }
       auto& row = rows[step.step];
       if (row.size() != r) continue;  // a rank before lacks it, or it is here twice
-      const int64_t length = std::max<int64_t>(0, step.end_ns - step.start_ns);
+      const int64_t length = step.end_ns - step.start_ns;
       const int64_t comm = std::clamp<int64_t>(step.device.exposed_comm_ns, 0, length);
       row.push_back({length, length - comm});
     }

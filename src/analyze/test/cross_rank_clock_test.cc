@@ -159,6 +159,32 @@ TEST(CrossRankClocks, ARankThatNoCollectiveLinksHasNoOffset) {
   EXPECT_FALSE(cross.clock_offsets[2].applied);
 }
 
+TEST(CrossRankClocks, RanksRecordedOneStepApartAreNotMatchedByOrder) {
+  // One all-reduce a step, no numbers. Rank 0 has steps 1 to 3, rank 1 has 2 to 4: by
+  // order they fit perfectly on clocks that differ by one step.
+  constexpr int64_t kStep = 10'000'000;
+  std::vector<std::vector<MadeSpan>> spans(2);
+  for (int64_t k = 0; k < 3; ++k) {
+    for (const int64_t r : {0, 1}) {
+      const int64_t at = (k + r) * kStep;
+      spans[static_cast<size_t>(r)].push_back({at + 5'000'000, at + 6'000'000});
+    }
+  }
+  std::vector<RankTrace> ranks = {MadeRank(0, 2, spans[0]), MadeRank(1, 2, spans[1])};
+  EXPECT_TRUE(MeasureCrossRank(ranks).waits.has_value());  // nothing shows it yet
+  for (const int64_t r : {0, 1}) {
+    for (int64_t k = 0; k < 3; ++k) {
+      const int64_t at = (k + r) * kStep;
+      AddStep(ranks[static_cast<size_t>(r)], 1 + k + r, at, at + kStep);
+    }
+  }
+  const CrossRank cross = MeasureCrossRank(ranks);
+  EXPECT_FALSE(cross.waits.has_value());
+  ASSERT_EQ(cross.reasons.size(), 1u);
+  EXPECT_NE(cross.reasons[0].find("step 2 of rank"), std::string::npos)
+      << cross.reasons[0];
+}
+
 TEST(CrossRankClocks, NoisyEndsAreNoClock) {
   // Rank 1 ends 0 to 4 ms after rank 0, by load: the median is not constant.
   ClockSamples samples;

@@ -2,10 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 
 #include "made_ranks.h"
+#include "stepslack/analyze/critical_path.h"
+#include "stepslack/analyze/pop_factors.h"
+#include "stepslack/analyze/step_series.h"
 
 namespace stepslack::analyze {
 namespace {
@@ -291,6 +295,64 @@ TEST(CrossRank, ExtremeTimesAreCountedAndDoNoHarm) {
   const CrossRank cross = MeasureCrossRank(ranks);
   EXPECT_EQ(cross.unmatched_by_reason.at("time out of range"), 2);
   EXPECT_EQ(cross.matched, 2);
+}
+
+// Garbage of any kind: counted or matched, every span once, and nothing overflows.
+RC_GTEST_PROP(CrossRankProperty, GarbageIsCountedAndNeverLost, ()) {
+  const auto time = [] {
+    return rc::gen::oneOf(
+        rc::gen::inRange<int64_t>(0, 1000),
+        rc::gen::element<int64_t>(INT64_MIN, INT64_MAX, -1, int64_t{1} << 61));
+  };
+  static const std::string_view kOps[] = {"all_reduce", "send",      "recv",
+                                          "send_recv",  "broadcast", ""};
+  std::vector<RankTrace> ranks;
+  const int32_t count = *rc::gen::inRange(1, 4);
+  for (int32_t r = 0; r < count; ++r) {
+    RankTrace rank;
+    rank.rank = r;
+    rank.world_size = *rc::gen::element<int64_t>(0, count);
+    rank.window_start_ns = *time();
+    rank.window_end_ns = *time();
+    for (int i = *rc::gen::inRange(0, 8); i > 0; --i) {
+      rank.collectives.push_back(
+          {*time(), *time(), 0, rank.strings.Intern(kOps[*rc::gen::inRange(0, 6)]),
+           rank.strings.Intern(*rc::gen::element<std::string>("", "g")),
+           *rc::gen::element<int64_t>(-1, 0, 1, INT64_MAX),
+           *rc::gen::element<int64_t>(-5, 0, 8, INT64_MAX),
+           *rc::gen::element<int64_t>(0, 2, 3, INT64_MAX, -1), 0,
+           *rc::gen::element<int32_t>(-1, 0, 1, 2)});
+      rank.comm = rank.comm.Union(trace::IntervalSet(
+          {{rank.collectives.back().start_ns, rank.collectives.back().end_ns}}));
+    }
+    rank.compute = trace::IntervalSet({{*time(), *time()}});
+    if (*rc::gen::arbitrary<bool>()) {
+      TraceStep step;
+      step.step = *rc::gen::element<int64_t>(0, 1, INT64_MAX, INT64_MIN);
+      step.start_ns = *time();
+      step.end_ns = *time();
+      rank.steps.push_back(step);
+      rank.step_source = StepSource::kProfilerStep;
+    }
+    ranks.push_back(std::move(rank));
+  }
+  const CrossRank cross = MeasureCrossRank(ranks);
+  if (count > 1) {
+    int64_t members = cross.unmatched;
+    for (const MatchedCollective& c : cross.collectives) {
+      members += static_cast<int64_t>(c.ranks.size());
+    }
+    if (cross.refused == 0 && cross.waits) RC_ASSERT(members == cross.spans);
+    RC_ASSERT(members <= cross.spans);
+  }
+  RC_ASSERT(cross.waits.has_value() == cross.reasons.empty());
+  const auto path = FindCriticalPath(ranks, cross);
+  if (path.path) {
+    RC_ASSERT(path.path->times.TotalNs() == path.path->end_ns - path.path->start_ns);
+  }
+  const PopFactors pop = MeasurePop(ranks, cross);
+  if (pop.transfer) RC_ASSERT(*pop.transfer > 0 && *pop.transfer <= 1);
+  MeasureSteps(ranks);
 }
 
 TEST(CrossRank, JsonHasTheNamesThatOthersReadAndIsBounded) {
