@@ -14,10 +14,20 @@ void WaitGraph::Add(size_t from, size_t to, bool certain) {
   if (certain) certain_[from * nodes_ + to] = true;
 }
 
-bool WaitGraph::WaitsForAny(size_t node) const {
-  const auto row = any_.begin() + static_cast<ptrdiff_t>(node * nodes_);
-  return std::find(row, row + static_cast<ptrdiff_t>(nodes_), true) !=
-         row + static_cast<ptrdiff_t>(nodes_);
+namespace {
+
+bool AnyInRow(const std::vector<bool>& matrix, size_t nodes, size_t row) {
+  const auto from = matrix.begin() + static_cast<ptrdiff_t>(row * nodes);
+  const auto to = from + static_cast<ptrdiff_t>(nodes);
+  return std::find(from, to, true) != to;
+}
+
+}  // namespace
+
+bool WaitGraph::WaitsForAny(size_t node) const { return AnyInRow(any_, nodes_, node); }
+
+bool WaitGraph::CertainlyWaitsForAny(size_t node) const {
+  return AnyInRow(certain_, nodes_, node);
 }
 
 bool WaitGraph::IsCertainlyAwaited(size_t node) const {

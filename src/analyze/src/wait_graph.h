@@ -16,6 +16,7 @@ class WaitGraph {
   void Add(size_t from, size_t to, bool certain);
   bool Waits(size_t from, size_t to) const { return any_[from * nodes_ + to]; }
   bool WaitsForAny(size_t node) const;
+  bool CertainlyWaitsForAny(size_t node) const;
   // True when another node certainly waits for this one.
   bool IsCertainlyAwaited(size_t node) const;
 
