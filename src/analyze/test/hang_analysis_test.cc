@@ -155,6 +155,27 @@ TEST(HangAnalysis, SizesOfAllToAllMayDiffer) {
   }
 }
 
+TEST(HangAnalysis, OnlyTheRootOfAGatherHasOutputs) {
+  Job job(3);
+  job.Group("0", {0, 1, 2});
+  job.EnterAll({0, 1, 2}, "0", 3, "gather");
+  for (const int32_t rank : {1, 2}) {
+    job.Dump(rank).entries[0].output_dtypes.clear();
+    job.Dump(rank).entries[0].output_sizes.clear();
+  }
+  const HangAnalysis analysis = job.Analyze();
+  ASSERT_EQ(analysis.findings.size(), 1u);
+  EXPECT_EQ(analysis.findings[0].kind, HangKind::kNotCompleted);
+}
+
+TEST(HangAnalysis, CoalescedOperationsUnderOneNumberAreNotCompared) {
+  Job job(3);
+  job.Group("0", {0, 1, 2});
+  job.EnterAll({0, 1, 2}, "0", 3, "all_reduce");
+  job.Enter(1, "0", 3, "broadcast");
+  EXPECT_TRUE(job.Analyze().culprits.empty());
+}
+
 // Rank 1 leaves collective 5 out, so that its all_gather has number 5.
 TEST(HangAnalysis, NamesTheRankThatLeftACollectiveOut) {
   Job job(3);

@@ -132,6 +132,14 @@ TEST(FlightRecorder, MalformedEntryIsCountedAndTheNextOneIsRead) {
   EXPECT_EQ(dump.stats.CountOf(Severity::kError), 2);
 }
 
+TEST(FlightRecorder, AbsurdSequenceNumberIsNone) {
+  const FlightDump dump = Parse(
+      R"({"entries": [{"collective_seq_id": 9223372036854775807,
+          "p2p_seq_id": 1, "profiling_name": "nccl:barrier"}]})");
+  ASSERT_EQ(dump.entries.size(), 1u);
+  EXPECT_EQ(dump.entries[0].collective_seq_id, -1);
+}
+
 TEST(FlightRecorder, ReadsTheOldKeyOfTheSequenceNumber) {
   const FlightDump dump = Parse(
       R"({"version": "1.5", "entries": [{"seq_id": 3, "pg_id": 2,
