@@ -320,6 +320,21 @@ TEST(HangAnalysis, StatusTellsHowFarARankWithoutEntriesCame) {
             std::string::npos);
 }
 
+// pg_status of a group with both kinds holds the number of whichever came last.
+TEST(HangAnalysis, StatusOfAGroupWithPointToPointSaysNothingOfCollectives) {
+  Job job(3);
+  job.Group("0", {0, 1, 2});
+  for (int32_t rank = 0; rank < 3; ++rank) {
+    job.Dump(rank).status[0] = {.last_enqueued = 500, .last_completed = 500};
+    job.Complete(rank, "0", 6);
+  }
+  FlightEntry& send = job.P2p(0, "0", 500, "send 0->1");
+  send.state = FlightState::kCompleted;
+  send.collective_seq_id = 6;
+  job.EnterAll({0, 1}, "0", 7);
+  EXPECT_EQ(job.Analyze().culprits, (Ranks{2}));
+}
+
 TEST(HangAnalysis, RankThatAloneHasNotFinishedIsStuckOnItsDevice) {
   Job job(3);
   job.Group("0", {0, 1, 2});

@@ -88,10 +88,11 @@ void ReadStatus(const base::Json& status, FlightDump& dump) {
 std::vector<std::vector<int64_t>> SizesOf(const base::Json& value) {
   std::vector<std::vector<int64_t>> shapes;
   for (const base::Json& tensor : value.AsArray()) {
-    std::vector<int64_t>& shape = shapes.emplace_back();
+    std::vector<int64_t> shape;
     for (const base::Json& dimension : tensor.AsArray()) {
       shape.push_back(IntOr(dimension, -1));
     }
+    shapes.push_back(std::move(shape));
   }
   return shapes;
 }
