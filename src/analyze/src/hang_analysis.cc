@@ -144,10 +144,14 @@ void HangAnalyzer::JudgeSinks(const std::vector<std::vector<size_t>>& sinks) {
     }
   }
   if (!absent.empty()) {
-    result_.suspects.insert(result_.suspects.end(), result_.culprits.begin(),
-                            result_.culprits.end());
-    result_.suspects.insert(result_.suspects.end(), absent.begin(), absent.end());
     result_.culprits.clear();
+    result_.suspects.insert(result_.suspects.end(), absent.begin(), absent.end());
+    // Whom others certainly wait for may itself wait for a rank that is not known.
+    for (size_t node = 0; node < graph_.size(); ++node) {
+      if (graph_.IsCertainlyAwaited(node) && !graph_.CertainlyWaitsForAny(node)) {
+        result_.suspects.push_back(ranks_[node]);
+      }
+    }
     result_.reason = fmt::format(
         "there is no dump of ranks {}, and others wait in collectives that these are "
         "members of",

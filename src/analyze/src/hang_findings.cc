@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "hang_groups.h"
 
@@ -67,7 +71,10 @@ bool MustAgreeOnSizes(std::string_view operation) {
 std::string KeyOf(HangKind kind, const FlightEntry& entry) {
   if (kind == HangKind::kOrderMismatch) return entry.operation;
   if (kind == HangKind::kDtypeMismatch) {
-    return DtypesText(entry.input_dtypes) + " to " + DtypesText(entry.output_dtypes);
+    // Only the root of a gather or scatter has the one or the other list.
+    std::set<std::string> types(entry.input_dtypes.begin(), entry.input_dtypes.end());
+    types.insert(entry.output_dtypes.begin(), entry.output_dtypes.end());
+    return DtypesText({types.begin(), types.end()});
   }
   return SizesText(entry.input_sizes) + " to " + SizesText(entry.output_sizes);
 }

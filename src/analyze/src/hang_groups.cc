@@ -138,7 +138,7 @@ void GroupCollector::AddDump(const FlightDump& dump) {
     if (entry.is_p2p) {
       group.has_p2p = true;
       member.p2p.push_back(&entry);
-    } else {
+    } else if (entry.collective_seq_id >= 0) {
       group.has_collectives = true;
       member.entries[entry.collective_seq_id].push_back(&entry);
     }

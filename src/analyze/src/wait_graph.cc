@@ -14,10 +14,10 @@ void WaitGraph::Add(size_t from, size_t to, bool certain) {
   if (certain) certain_[from * nodes_ + to] = true;
 }
 
-bool WaitGraph::WaitsForAny(size_t node) const {
-  const auto row = any_.begin() + static_cast<ptrdiff_t>(node * nodes_);
-  return std::find(row, row + static_cast<ptrdiff_t>(nodes_), true) !=
-         row + static_cast<ptrdiff_t>(nodes_);
+bool WaitGraph::CertainlyWaitsForAny(size_t node) const {
+  const auto from = certain_.begin() + static_cast<ptrdiff_t>(node * nodes_);
+  const auto to = from + static_cast<ptrdiff_t>(nodes_);
+  return std::find(from, to, true) != to;
 }
 
 bool WaitGraph::IsCertainlyAwaited(size_t node) const {
@@ -91,25 +91,6 @@ std::vector<std::vector<size_t>> WaitGraph::Sinks() const {
   }
   std::sort(sinks.begin(), sinks.end());
   return sinks;
-}
-
-std::vector<size_t> WaitGraph::Reaching(const std::vector<size_t>& targets) const {
-  std::vector<bool> seen(nodes_);
-  std::vector<size_t> open = targets;
-  for (const size_t target : targets) seen[target] = true;
-  std::vector<size_t> reaching;
-  while (!open.empty()) {
-    const size_t node = open.back();
-    open.pop_back();
-    for (size_t from = 0; from < nodes_; ++from) {
-      if (seen[from] || !Waits(from, node)) continue;
-      seen[from] = true;
-      open.push_back(from);
-      reaching.push_back(from);
-    }
-  }
-  std::sort(reaching.begin(), reaching.end());
-  return reaching;
 }
 
 }  // namespace stepslack::analyze

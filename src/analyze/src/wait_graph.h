@@ -15,16 +15,13 @@ class WaitGraph {
   // `certain` waits may accuse a node, others only keep one from being accused.
   void Add(size_t from, size_t to, bool certain);
   bool Waits(size_t from, size_t to) const { return any_[from * nodes_ + to]; }
-  bool WaitsForAny(size_t node) const;
+  bool CertainlyWaitsForAny(size_t node) const;
   // True when another node certainly waits for this one.
   bool IsCertainlyAwaited(size_t node) const;
 
   // Sets of nodes, each of which reaches the others and nothing else, that some other
   // node waits for or that wait for each other. Sorted by their first node.
   std::vector<std::vector<size_t>> Sinks() const;
-
-  // Nodes from which one of `targets` is reached, without the targets.
-  std::vector<size_t> Reaching(const std::vector<size_t>& targets) const;
 
  private:
   std::vector<int32_t> Components() const;  // strongly connected; ids of any order

@@ -17,7 +17,7 @@ namespace {
 
 std::optional<double> RateOf(std::string_view text) {
   const std::optional<double> rate = base::ParseDouble(text);
-  if (!rate || !std::isfinite(*rate) || *rate < 0) return std::nullopt;
+  if (!rate || !(*rate >= 0 && *rate <= 1e18)) return std::nullopt;  // also not NaN
   return rate;
 }
 

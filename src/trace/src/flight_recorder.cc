@@ -29,6 +29,12 @@ int64_t IntOr(const base::Json& value, int64_t fallback) {
   return IntOf(value).value_or(fallback);
 }
 
+// Far below the largest integer, so that one more is a number too.
+int64_t SequenceOf(const base::Json& value) {
+  const int64_t sequence = IntOr(value, -1);
+  return sequence >= 0 && sequence < (int64_t{1} << 60) ? sequence : -1;
+}
+
 bool BoolOf(const base::Json& value) {
   return value.is_string() ? value.AsString() == "true" : value.AsBool();
 }
@@ -74,19 +80,20 @@ void ReadStatus(const base::Json& status, FlightDump& dump) {
       continue;
     }
     dump.status[*pg_id] = {
-        .last_enqueued = IntOr(value["last_enqueued_collective"], -1),
-        .last_started = IntOr(value["last_started_collective"], -1),
-        .last_completed = IntOr(value["last_completed_collective"], -1)};
+        .last_enqueued = SequenceOf(value["last_enqueued_collective"]),
+        .last_started = SequenceOf(value["last_started_collective"]),
+        .last_completed = SequenceOf(value["last_completed_collective"])};
   }
 }
 
 std::vector<std::vector<int64_t>> SizesOf(const base::Json& value) {
   std::vector<std::vector<int64_t>> shapes;
   for (const base::Json& tensor : value.AsArray()) {
-    std::vector<int64_t>& shape = shapes.emplace_back();
+    std::vector<int64_t> shape;
     for (const base::Json& dimension : tensor.AsArray()) {
       shape.push_back(IntOr(dimension, -1));
     }
+    shapes.push_back(std::move(shape));
   }
   return shapes;
 }
@@ -130,8 +137,8 @@ std::optional<FlightEntry> EntryOf(const base::Json& value) {
   // "seq_id" until version 2.1.
   const base::Json& seq =
       value.Has("collective_seq_id") ? value["collective_seq_id"] : value["seq_id"];
-  entry.collective_seq_id = IntOr(seq, -1);
-  entry.p2p_seq_id = IntOr(value["p2p_seq_id"], -1);
+  entry.collective_seq_id = SequenceOf(seq);
+  entry.p2p_seq_id = SequenceOf(value["p2p_seq_id"]);
   if (entry.operation.empty() ||
       (entry.collective_seq_id < 0 && entry.p2p_seq_id < 0)) {
     return std::nullopt;

@@ -1,5 +1,6 @@
 #include "json_scanner.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -233,16 +234,18 @@ std::string DecodeJsonText(std::string_view content) {
 std::string ReplaceInvalidUtf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());
+  size_t kept = 0;  // everything before is in `valid`
   for (size_t i = 0; i < text.size();) {
-    const size_t length = Utf8Length(text, i);
+    const bool ascii = static_cast<unsigned char>(text[i]) < 0x80;
+    const size_t length = ascii ? 1 : Utf8Length(text, i);
     if (length == 0) {
+      valid.append(text, kept, i - kept);
       valid += "\xEF\xBF\xBD";
-      ++i;
-    } else {
-      valid.append(text, i, length);
-      i += length;
+      kept = i + 1;
     }
+    i += std::max<size_t>(length, 1);
   }
+  valid.append(text, kept, text.size() - kept);
   return valid;
 }
 

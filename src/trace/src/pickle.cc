@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -24,6 +25,13 @@ struct Node {
   double real = 0;
   std::string_view text;
   std::vector<NodeId> items;  // of a dict: key, value, key, value
+};
+
+struct Extent {
+  enum class State : uint8_t { kNew, kOpen, kDone } state = State::kNew;
+  size_t values = 0;
+  size_t text = 0;  // bytes
+  int height = 0;   // levels below
 };
 
 struct OpcodeName {
@@ -69,13 +77,21 @@ class PickleReader {
   bool Unsigned(size_t width, uint64_t& value);  // little endian
   Step Push(Node node);
   bool TakeMark(size_t& from);
-  // Text that the file shares may become this much longer when written out.
-  size_t TextLimit() const { return (size_t{64} << 20) + 64 * bytes_.size(); }
+  // Sharing makes a dump several times longer when it is written out, a file that is
+  // made to hurt as many times as it likes.
+  size_t ValueLimit() const {
+    return std::min(options_.max_nodes, 65536 + 16 * bytes_.size());
+  }
+  size_t TextLimit() const { return (size_t{1} << 20) + 64 * bytes_.size(); }
   size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
 
-  bool Convert(NodeId id, int depth, base::Json& out);
-  bool ConvertList(const Node& node, size_t limit, int depth, base::Json& out);
-  bool ConvertDict(const Node& node, int depth, base::Json& out);
+  bool Measure(NodeId id, int depth);
+  bool Include(NodeId id, int levels, Extent& extent) const;
+  bool IsShort(NodeId key, NodeId value) const;
+  std::span<const NodeId> ShortItems(NodeId list) const;
+  base::Json Convert(NodeId id) const;
+  base::Json ConvertList(std::span<const NodeId> items) const;
+  base::Json ConvertDict(const Node& node) const;
   void Locate(NodeId root, Pickled& result) const;
   tl::unexpected<base::Error> Error(Step step) const;
 
@@ -88,8 +104,7 @@ class PickleReader {
   std::vector<NodeId> stack_;
   std::vector<size_t> marks_;  // stack heights
   std::unordered_map<uint32_t, NodeId> memo_;
-  size_t converted_ = 0;
-  size_t converted_text_ = 0;
+  std::vector<Extent> extents_;  // of nodes_, filled by Measure
 };
 
 tl::unexpected<base::Error> PickleReader::Error(Step step) const {
@@ -110,7 +125,7 @@ tl::unexpected<base::Error> PickleReader::Error(Step step) const {
     return base::Fail(
         "TRACE-0102", base::ExitCode::kInput,
         fmt::format("the pickle holds more than {} values, or values more than {} deep",
-                    options_.max_nodes, options_.max_depth),
+                    ValueLimit(), options_.max_depth),
         where, "dump fewer records, or leave the call stacks out");
   }
   return base::Fail("TRACE-0101", base::ExitCode::kInput,
@@ -371,69 +386,95 @@ PickleReader::Step PickleReader::ReadOpcode() {
   return Step::kRefused;
 }
 
-bool PickleReader::ConvertList(const Node& node, size_t limit, int depth,
-                               base::Json& out) {
-  base::Json::Array array;
-  for (size_t i = 0; i < node.items.size() && i < limit; ++i) {
-    array.emplace_back();
-    if (!Convert(node.items[i], depth + 1, array.back())) return false;
+// What a value becomes when it is written out: shared values count once per use. Each
+// is measured once, so that a file whose values double at every level costs no more
+// than its own size. False: more or deeper than allowed, or a container that holds
+// itself.
+bool PickleReader::Measure(NodeId id, int depth) {
+  Extent& extent = extents_[id];
+  if (extent.state == Extent::State::kDone) {
+    return depth + extent.height <= options_.max_depth;
   }
-  out = base::Json(std::move(array));
+  if (extent.state == Extent::State::kOpen || depth > options_.max_depth) return false;
+  extent.state = Extent::State::kOpen;
+  const Node& node = nodes_[id];
+  extent.values = 1;
+  extent.text = node.text.size();
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const bool is_value = node.kind == NodeKind::kDict && i % 2 == 1;
+    if (is_value && IsShort(node.items[i - 1], node.items[i])) {
+      for (const NodeId item : ShortItems(node.items[i])) {
+        if (!Measure(item, depth + 2) || !Include(item, 2, extent)) return false;
+      }
+    } else if (!Measure(node.items[i], depth + 1) ||
+               !Include(node.items[i], 1, extent)) {
+      return false;
+    }
+  }
+  extent.state = Extent::State::kDone;
   return true;
 }
 
-bool PickleReader::ConvertDict(const Node& node, int depth, base::Json& out) {
+bool PickleReader::Include(NodeId id, int levels, Extent& extent) const {
+  const Extent& part = extents_[id];
+  extent.values += part.values;
+  extent.text += part.text;
+  extent.height = std::max(extent.height, part.height + levels);
+  return extent.values <= ValueLimit() && extent.text <= TextLimit();
+}
+
+bool PickleReader::IsShort(NodeId key, NodeId value) const {
+  return !options_.short_list_key.empty() && nodes_[value].kind == NodeKind::kList &&
+         nodes_[key].text == options_.short_list_key;
+}
+
+std::span<const NodeId> PickleReader::ShortItems(NodeId list) const {
+  const std::vector<NodeId>& items = nodes_[list].items;
+  return std::span(items).first(std::min(items.size(), options_.short_list_items));
+}
+
+base::Json PickleReader::ConvertList(std::span<const NodeId> items) const {
+  base::Json::Array array;
+  array.reserve(items.size());
+  for (const NodeId item : items) array.push_back(Convert(item));
+  return base::Json(std::move(array));
+}
+
+base::Json PickleReader::ConvertDict(const Node& node) const {
   base::Json::Object object;
   for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
-    const Node& key = nodes_[node.items[i]];
-    const Node& value = nodes_[node.items[i + 1]];
-    converted_text_ += key.text.size();
-    std::string text = key.kind == NodeKind::kInt ? std::to_string(key.number)
-                                                  : ReplaceInvalidUtf8(key.text);
-    const bool shorten = value.kind == NodeKind::kList &&
-                         !options_.short_list_key.empty() &&
-                         key.text == options_.short_list_key;
-    base::Json converted;
-    const bool good =
-        shorten ? ConvertList(value, options_.short_list_items, depth + 1, converted)
-                : Convert(node.items[i + 1], depth + 1, converted);
-    if (!good) return false;
-    object.insert_or_assign(std::move(text), std::move(converted));
+    const NodeId key = node.items[i];
+    const NodeId value = node.items[i + 1];
+    std::string text = nodes_[key].kind == NodeKind::kInt
+                           ? std::to_string(nodes_[key].number)
+                           : ReplaceInvalidUtf8(nodes_[key].text);
+    object.insert_or_assign(std::move(text), IsShort(key, value)
+                                                 ? ConvertList(ShortItems(value))
+                                                 : Convert(value));
   }
-  out = base::Json(std::move(object));
-  return true;
+  return base::Json(std::move(object));
 }
 
-// Writes shared values out once per use: `converted_` keeps that from growing without
-// bound, the depth stops a container that holds itself.
-bool PickleReader::Convert(NodeId id, int depth, base::Json& out) {
+// Measured before: neither large nor deep.
+base::Json PickleReader::Convert(NodeId id) const {
   const Node& node = nodes_[id];
-  converted_text_ += node.text.size();
-  if (++converted_ > options_.max_nodes || depth > options_.max_depth ||
-      converted_text_ > TextLimit()) {
-    return false;
-  }
   switch (node.kind) {
     case NodeKind::kNone:
-      return true;
+      break;
     case NodeKind::kBool:
-      out = base::Json(node.number != 0);
-      return true;
+      return base::Json(node.number != 0);
     case NodeKind::kInt:
-      out = base::Json(node.number);
-      return true;
+      return base::Json(node.number);
     case NodeKind::kDouble:
-      out = base::Json(node.real);
-      return true;
+      return base::Json(node.real);
     case NodeKind::kText:
-      out = base::Json(ReplaceInvalidUtf8(node.text));
-      return true;
+      return base::Json(ReplaceInvalidUtf8(node.text));
     case NodeKind::kList:
-      return ConvertList(node, node.items.size(), depth, out);
+      return ConvertList(node.items);
     case NodeKind::kDict:
-      return ConvertDict(node, depth, out);
+      return ConvertDict(node);
   }
-  return false;
+  return base::Json();
 }
 
 void PickleReader::Locate(NodeId root, Pickled& result) const {
@@ -453,7 +494,9 @@ base::Result<Pickled> PickleReader::Run() {
   while (step == Step::kGoOn) step = ReadOpcode();
   if (step != Step::kDone) return Error(step);
   Pickled result;
-  if (!Convert(stack_.back(), 0, result.value)) return Error(Step::kTooMuch);
+  extents_.resize(nodes_.size());
+  if (!Measure(stack_.back(), 0)) return Error(Step::kTooMuch);
+  result.value = Convert(stack_.back());
   Locate(stack_.back(), result);
   return result;
 }

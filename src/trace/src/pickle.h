@@ -17,7 +17,9 @@
 namespace stepslack::trace {
 
 struct PickleOptions {
-  size_t max_nodes = 4'000'000;  // values that are read, and values of the result
+  // Values that are read, and values of the result, which also may not be more than
+  // 65536 + 16 for each byte of the input.
+  size_t max_nodes = 4'000'000;
   int max_depth = 64;
   // Lists under this key keep their first `short_list_items` items only. Call stacks
   // share their frames in the file; written out they would be most of the result.
