@@ -73,6 +73,10 @@ void ReadRecord(const trace::Input& input, trace::ByteSource& source,
       break;
     case trace::InputFormat::kCollectiveBench:
       Take(trace::ParseCollectiveBench(*text, input.name), records.benches, row);
+      // A benchmark that ran with NCCL_DEBUG=INFO says both.
+      if (trace::LooksLikeNcclDebug(*text)) {
+        Take(trace::ParseNcclDebug(*text, input.name), records.nccl_logs, row);
+      }
       break;
     case trace::InputFormat::kNcclDebug:
       Take(trace::ParseNcclDebug(*text, input.name), records.nccl_logs, row);

@@ -90,7 +90,7 @@ HostReport ParseProcSnapshot(std::string_view text);
 // By content. Errors: TRACE-0177 (none of the known texts), and those of the patterns.
 base::Result<HostReport> ParseHostLog(std::string_view text, std::string_view name,
                                       const HostLogOptions& options = {});
-// Plain or gzip. Errors: also BASE-0001, TRACE-0178 (larger than max_bytes).
+// Plain or gzip. Errors: also TRACE-0003, TRACE-0002 (larger than max_bytes).
 base::Result<HostReport> ReadHostLog(const std::string& path,
                                      const HostLogOptions& options = {});
 

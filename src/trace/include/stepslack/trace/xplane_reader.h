@@ -42,7 +42,7 @@ struct XplaneOptions {
 // gives one trace of the host. Ranks: first_rank + k, or, when that is -1, k if there
 // are several devices and -1 if there is one. Steps stand in every trace, launches with
 // the device that ran them, other host events in the first. Errors: BASE-0001,
-// TRACE-0170 (not an XSpace), TRACE-0171 (larger than max_bytes).
+// TRACE-0170 (not an XSpace), TRACE-0002 (larger than max_bytes).
 base::Result<DeviceTraces> ReadXplane(const std::string& path,
                                       const XplaneOptions& options = {});
 base::Result<DeviceTraces> ParseXplane(std::string_view bytes, std::string_view name,
