@@ -10,9 +10,9 @@ namespace {
 
 constexpr int kStepsPerCallback = 100'000;
 constexpr int kLongestValue = 16 << 20;  // a text or blob of one field, bytes
-// A row of an export has 50 bytes or more and takes less than 200 steps of the engine.
-constexpr int64_t kStepsPerByte = 100;
-constexpr int64_t kFreeSteps = 20'000'000;
+// A row of an export takes about 20 steps of the engine and has 10 bytes or more.
+constexpr int64_t kStepsPerByte = 20;
+constexpr int64_t kFreeSteps = 5'000'000;
 
 struct Finalize {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }

@@ -75,6 +75,15 @@ struct CollectiveKernel {
   int64_t launch_start = -1;
 };
 
+// A correlation id is counted by each process.
+using CallId = std::pair<int64_t, int64_t>;  // process, correlation
+struct HashCallId {
+  size_t operator()(const CallId& id) const {
+    const auto mixed = static_cast<uint64_t>(id.second) * 0x9E3779B97F4A7C15u;
+    return static_cast<size_t>(mixed ^ mixed >> 32 ^ static_cast<uint64_t>(id.first));
+  }
+};
+
 class NsysImport {
  public:
   NsysImport(const NsysDatabase& database, std::string path, const NsysOptions& options)
@@ -115,8 +124,8 @@ class NsysImport {
   std::map<std::pair<int64_t, int64_t>, int64_t> gpu_of_;        // (pid, device)
   std::map<Device, size_t> traces_;
   std::map<ProcessId, size_t> first_trace_;
-  std::map<std::pair<ProcessId, int64_t>, size_t> trace_of_correlation_;
-  std::map<std::pair<ProcessId, int64_t>, CollectiveKernel> collectives_;
+  std::unordered_map<CallId, size_t, HashCallId> trace_of_correlation_;
+  std::map<CallId, CollectiveKernel> collectives_;
   std::vector<NcclCall> nccl_calls_;
   int64_t session_start_ns_ = 0;
   bool graph_nodes_ = false;
