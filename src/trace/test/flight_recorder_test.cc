@@ -164,15 +164,15 @@ TEST(FlightRecorder, KinetoTraceIsNotADump) {
 }
 
 TEST(FlightRecorder, FindsTheRankInFileNames) {
-  EXPECT_EQ(RankOfFileName("/a/b_1/_dump_12"), 12);
-  EXPECT_EQ(RankOfFileName("nccl_trace_rank_3"), 3);
-  EXPECT_EQ(RankOfFileName("rank-7.json.gz"), 7);
-  EXPECT_EQ(RankOfFileName("rank0.pickle"), 0);
-  EXPECT_EQ(RankOfFileName("trace_5"), 5);
-  EXPECT_EQ(RankOfFileName("rank_2_of_8.json"), 2);
-  EXPECT_EQ(RankOfFileName("dump"), -1);
-  EXPECT_EQ(RankOfFileName(""), -1);
-  EXPECT_EQ(RankOfFileName("_dump_99999999999999999999"), -1);
+  EXPECT_EQ(RankOfDumpName("/a/b_1/_dump_12"), 12);
+  EXPECT_EQ(RankOfDumpName("nccl_trace_rank_3"), 3);
+  EXPECT_EQ(RankOfDumpName("rank-7.json.gz"), 7);
+  EXPECT_EQ(RankOfDumpName("rank0.pickle"), 0);
+  EXPECT_EQ(RankOfDumpName("trace_5"), 5);
+  EXPECT_EQ(RankOfDumpName("rank_2_of_8.json"), 2);
+  EXPECT_EQ(RankOfDumpName("dump"), -1);
+  EXPECT_EQ(RankOfDumpName(""), -1);
+  EXPECT_EQ(RankOfDumpName("_dump_99999999999999999999"), -1);
 }
 
 TEST(FlightRecorder, JsonOutputKeepsAllFields) {
