@@ -25,6 +25,8 @@ constexpr size_t kWorstPlaces = 20;
 constexpr size_t kMostPlaces = 100;
 constexpr size_t kMostText = 300;  // bytes of a text from outside
 constexpr int kAttempts = 6;
+// Their numbers and spans alone would fill the page.
+constexpr size_t kMostPictureRanks = 50'000;
 
 // The length in milliseconds with three decimals, rounded half up.
 std::string Milliseconds(int64_t ns) {
@@ -317,7 +319,8 @@ std::string WritePage(const TimelinePage& page,
 std::string RenderTimelineHtml(const TimelinePage& page) {
   const std::vector<TimelinePlace> places = WorstPlaces(page);
   TimelineLimits limits;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  const bool few = page.pyramid->ranks.size() <= kMostPictureRanks;
+  for (int attempt = 0; few && attempt < kAttempts; ++attempt) {
     TimelineDropped dropped;
     const base::Json data = TimelineData(page, places, limits, dropped);
     std::string html = WritePage(page, places, &data, dropped);

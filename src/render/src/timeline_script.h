@@ -54,7 +54,6 @@ const PHASE_STYLE = [['c3', 'h'], ['c0', ''], ['c0', 'd'], ['c2', ''], ['c2', 'h
   ['c4', 'd'], ['c1', 'h']];
 const view = {t0: 0, t1: Math.max(D.lengthNs, 1), h: 0};
 let cursor = null, theme = null, pending = false, W = 0, H = 0, dpr = 1;
-
 function readTheme() {
   const css = getComputedStyle(document.documentElement), t = {pattern: {}, word: {}};
   for (const name of ['paper', 'panel', 'ink', 'muted', 'rule', 'grid', 'c0', 'c1', 'c2',
@@ -488,6 +487,7 @@ for (const b of document.querySelectorAll('button[data-worst]')) {
 }
 const scheme = matchMedia('(prefers-color-scheme: dark)');
 scheme.addEventListener('change', () => { theme = null; redraw(); });
+if (n * 72 + AXIS < box.clientHeight) box.style.height = n * 72 + AXIS + 4 + 'px';
 [W, H] = [canvas.clientWidth, canvas.clientHeight];
 fitAll();
 new ResizeObserver(() => { H = canvas.clientHeight; setRow(view.h); }).observe(box);

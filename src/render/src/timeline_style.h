@@ -22,7 +22,7 @@ inline constexpr TrustedText kTimelineCss =
     "text-align:left}button:hover{border-color:var(--muted)}"
     "button:focus-visible,canvas:focus-visible{outline:2.5px solid var(--link);"
     "outline-offset:-2px}"
-    "#box{position:relative;height:min(68vh,680px);min-height:240px;overflow-y:scroll;"
+    "#box{position:relative;height:min(68vh,680px);min-height:160px;overflow-y:scroll;"
     "border:1px solid var(--rule);border-radius:4px;overscroll-behavior:contain}"
     "#view{position:sticky;top:0;left:0;display:block;width:100%;height:100%;"
     "touch-action:none;cursor:crosshair}"

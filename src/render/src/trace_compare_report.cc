@@ -8,6 +8,7 @@
 #include "stepslack/base/text.h"
 #include "stepslack/render/markdown_report.h"
 #include "text_table.h"
+#include "utf8.h"
 
 namespace stepslack::render {
 namespace {
@@ -17,6 +18,7 @@ using analyze::TimeDelta;
 using analyze::TraceComparison;
 
 constexpr size_t kWidth = 120;
+constexpr size_t kMostName = 44;
 constexpr std::string_view kIntervalNote =
     "Intervals cover the spread of steps inside these runs, not that between runs.";
 
@@ -40,23 +42,28 @@ std::string CountText(const TimeDelta& delta) {
   return "no interval";
 }
 
+// What the rows of a table are: kernels have no interval, phases no calls.
+struct Shape {
+  bool calls = false;
+  bool intervals = false;
+};
+
 Table TableOf(std::string title, std::string name, const std::vector<TimeDelta>& deltas,
-              bool calls) {
+              Shape shape) {
   Table table;
   table.title = std::move(title);
-  table.columns = {std::move(name), "A us", "B us", "delta us", "B / A", "n"};
-  if (calls) {
+  table.columns = {std::move(name), "A us", "B us", "delta us", "B / A"};
+  if (shape.intervals) table.columns.emplace_back("n");
+  if (shape.calls) {
     table.columns.insert(table.columns.end(),
                          {"calls A", "calls B", "call A us", "call B us"});
   }
   for (const TimeDelta& delta : deltas) {
-    std::vector<Cell> row = {delta.name,
-                             Microseconds(delta.a_ns),
-                             Microseconds(delta.b_ns),
-                             Signed(delta.delta_ns),
-                             RatioText(delta),
-                             CountText(delta)};
-    if (calls) {
+    std::vector<Cell> row = {delta.name, Microseconds(delta.a_ns),
+                             Microseconds(delta.b_ns), Signed(delta.delta_ns),
+                             RatioText(delta)};
+    if (shape.intervals) row.emplace_back(CountText(delta));
+    if (shape.calls) {
       row.insert(row.end(), {Cell(delta.calls_a), Cell(delta.calls_b),
                              Cell(Microseconds(delta.call_a_ns)),
                              Cell(Microseconds(delta.call_b_ns))});
@@ -98,6 +105,33 @@ std::vector<std::string> NotesOf(const TraceComparison& comparison) {
   return notes;
 }
 
+// What tells long kernel names apart: no return type, no list of arguments, no
+// namespaces that all have. Other texts stay as they are.
+std::string WithoutBoilerplate(std::string text) {
+  if (Columns(text) <= kMostName) return text;
+  if (text.starts_with("void ")) text.erase(0, 5);
+  for (const std::string_view common :
+       {"at::native::", "(anonymous namespace)::", "at::detail::"}) {
+    for (size_t at = text.find(common); at != std::string::npos;
+         at = text.find(common, at)) {
+      text.erase(at, common.size());
+    }
+  }
+  const size_t arguments = text.rfind('(');
+  const bool list = text.ends_with(')') && arguments != std::string::npos;
+  if (list && arguments > 0) text.erase(arguments);
+  return text;
+}
+
+// Long names differ at both ends: the middle goes.
+std::string CutMiddle(const std::string& text) {
+  if (Columns(text) <= kMostName) return text;
+  size_t tail = text.size() - kMostName / 2;
+  while (tail < text.size() && (text[tail] & 0xc0) == 0x80) ++tail;
+  std::string cut = CutText(text, kMostName / 2);
+  return cut.append(text, tail);
+}
+
 void AppendTextTable(const Table& table, size_t most_rows, std::string& out) {
   std::vector<TextColumn> columns;
   for (size_t i = 0; i < table.columns.size(); ++i) {
@@ -108,8 +142,9 @@ void AppendTextTable(const Table& table, size_t most_rows, std::string& out) {
   std::vector<std::vector<TextCell>> rows;
   for (size_t i = 0; i < shown; ++i) {
     std::vector<TextCell> cells;
-    for (const Cell& cell : table.rows[i])
-      cells.push_back({OneLine(CellText(cell)), {}});
+    for (const Cell& cell : table.rows[i]) {
+      cells.push_back({CutMiddle(WithoutBoilerplate(OneLine(CellText(cell)))), {}});
+    }
     rows.push_back(std::move(cells));
   }
   out += "\n" + table.title + "\n";
@@ -127,13 +162,14 @@ void AppendTextTable(const Table& table, size_t most_rows, std::string& out) {
 std::vector<Table> CompareTables(const TraceComparison& comparison) {
   std::vector<Table> tables;
   const auto add = [&](const char* title, const char* name,
-                       const std::vector<TimeDelta>& deltas, bool calls) {
-    if (!deltas.empty()) tables.push_back(TableOf(title, name, deltas, calls));
+                       const std::vector<TimeDelta>& deltas, Shape shape) {
+    if (!deltas.empty()) tables.push_back(TableOf(title, name, deltas, shape));
   };
-  add("Device time", "part", comparison.device, false);
-  add("Phases", "phase", comparison.phases, false);
-  add("Kernels by change", "kernel", comparison.kernels, true);
-  add("Collectives by change", "operation", comparison.collectives, true);
+  add("Device time", "part", comparison.device, {.intervals = true});
+  add("Phases", "phase", comparison.phases, {.intervals = true});
+  add("Kernels by change", "kernel", comparison.kernels, {.calls = true});
+  add("Collectives by change", "operation", comparison.collectives,
+      {.calls = true, .intervals = true});
   return tables;
 }
 

@@ -101,6 +101,22 @@ TEST(TimelineHtml, ThePolicyAllowsOnlyThisScriptByItsDigest) {
             std::string::npos);
 }
 
+TEST(TimelineHtml, ThePictureIsReachableAndDescribedWithoutAMouse) {
+  const auto traces = SampleTraces(3, 2);
+  const std::string html = Render(traces, Pyramid(traces));
+  EXPECT_NE(html.find("<canvas id=\"view\" tabindex=\"0\" role=\"application\" "
+                      "aria-label=\"Timeline of 3 ranks over 23.000 ms."),
+            std::string::npos);
+  EXPECT_NE(html.find("aria-describedby=\"keys\""), std::string::npos);
+  EXPECT_NE(html.find("<output id=\"read\" aria-live=\"polite\">"), std::string::npos);
+  EXPECT_NE(html.find("<noscript>"), std::string::npos);
+  EXPECT_NE(html.find("prefers-color-scheme:dark"), std::string::npos);
+  // Every entry of the legend has a letter beside its pattern.
+  for (const char* entry : {"k2\"><b>E</b>", "k4\"><b>I</b>", "x0\"><b>W</b>"}) {
+    EXPECT_NE(html.find(entry), std::string::npos) << entry;
+  }
+}
+
 TEST(TimelineHtml, TheTableHoldsTheExactTimes) {
   std::vector<RankTrace> traces = SampleTraces(2, 1);
   analyze::DeviceTimes& times = traces[1].total;
@@ -206,7 +222,7 @@ TEST(TimelineHtml, ManyRanksFitAndThePageSaysWhatIsMissing) {
 }
 
 TEST(TimelineHtml, TooManyRanksOrNoTimeLeaveTheTable) {
-  std::vector<RankTrace> traces(200'000);
+  std::vector<RankTrace> traces(80'000);
   for (size_t i = 0; i < traces.size(); ++i) traces[i].rank = static_cast<int32_t>(i);
   std::string html = Render(traces, Pyramid(traces));
   EXPECT_NE(html.find("no device time"), std::string::npos);

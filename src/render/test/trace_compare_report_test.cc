@@ -41,7 +41,8 @@ TEST(TraceCompareReport, TextStatesBasisDeltasAndIntervals) {
   // 101 us against 201 us; 100 us and 200 us a step of the kernel, two calls each.
   EXPECT_NE(text.find("exposed_comm   101   201      +100"), std::string::npos) << text;
   EXPECT_NE(text.find("6 steps"), std::string::npos) << text;
-  EXPECT_NE(text.find("gemm     100   200      +100      2  no interval"),
+  EXPECT_NE(text.find("gemm     100   200      +100      2        2        2         "
+                      "50        100"),
             std::string::npos)
       << text;
   for (size_t at = 0, end = 0; at < text.size(); at = end + 1) {
@@ -51,11 +52,21 @@ TEST(TraceCompareReport, TextStatesBasisDeltasAndIntervals) {
 }
 
 TEST(TraceCompareReport, LongKernelNamesAndManyRowsAreCutAndCounted) {
-  auto comparison = Compared(std::string(400, 'k'));
+  auto comparison = Compared(std::string(400, 'k') + "<float>");
   comparison.kernels.resize(30, comparison.kernels[0]);
   const std::string text = RenderCompareText(comparison, 5);
-  EXPECT_NE(text.find("kkk..."), std::string::npos);
+  EXPECT_NE(text.find("kkk...kkk"), std::string::npos) << text;
+  EXPECT_NE(text.find("kkk<float> "), std::string::npos) << text;
   EXPECT_NE(text.find("and 25 more rows"), std::string::npos);
+}
+
+TEST(TraceCompareReport, TextShowsWhatTellsKernelsApart) {
+  const std::string text = RenderCompareText(
+      Compared("void at::native::elementwise_kernel<4, at::native::FillFunctor<int> "
+               ">(int, at::native::FillFunctor<int>, at::detail::Array<char*, 1>)"));
+  EXPECT_NE(text.find("  elementwise_kernel<4, FillFunctor<int> >  "),
+            std::string::npos)
+      << text;
 }
 
 TEST(TraceCompareReport, MarkdownEscapesKernelNames) {

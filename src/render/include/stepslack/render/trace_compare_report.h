@@ -16,6 +16,7 @@ namespace stepslack::render {
 std::vector<Table> CompareTables(const analyze::TraceComparison& comparison);
 
 // Lines of at most 120 columns, `most_rows` of every table; what is cut is counted.
+// Long kernel names are shortened; JSON and tables hold them as they are.
 std::string RenderCompareText(const analyze::TraceComparison& comparison,
                               size_t most_rows = 20);
 
