@@ -164,6 +164,25 @@ class Sweep {
   std::vector<ActivityPiece> pieces_;
 };
 
+// Steps that were inferred are counted from the first one seen, which need not be the
+// same on all ranks: their windows must start within half a step of each other.
+bool StartTogether(const RankWindows& windows) {
+  const StepSource source = windows.traces.front()->step_source;
+  if (source == StepSource::kProfilerStep ||
+      source == StepSource::kDeviceProfilerStep) {
+    return true;
+  }
+  const double steps = static_cast<double>(windows.last_step) -
+                       static_cast<double>(windows.first_step) + 1;
+  double shortest = std::numeric_limits<double>::max();
+  int64_t last_start = std::numeric_limits<int64_t>::min();
+  for (const trace::Interval& w : windows.windows) {
+    shortest = std::min(shortest, static_cast<double>(w.end_ns - w.start_ns) / steps);
+    last_start = std::max(last_start, w.start_ns);
+  }
+  return static_cast<double>(last_start - windows.FirstNs()) <= shortest / 2;
+}
+
 }  // namespace
 
 size_t RankWindows::Dense(int32_t rank) const {
@@ -193,19 +212,25 @@ RankWindows WindowsOf(std::span<const RankTrace> traces, const CrossRank& cross)
   std::stable_sort(
       result.traces.begin(), result.traces.end(),
       [](const RankTrace* a, const RankTrace* b) { return a->rank < b->rank; });
+  for (const RankTrace* trace : result.traces) {
+    result.corrections.push_back(cross.Correction(trace->rank));
+  }
   const std::vector<int64_t> common = CommonSteps(result.traces);
-  result.steps = !common.empty();
-  if (result.steps) {
+  if (!common.empty()) {
     result.first_step = common.front();
     result.last_step = common.back();
+    for (size_t r = 0; r < result.traces.size(); ++r) {
+      result.windows.push_back(StepWindow(*result.traces[r], result.first_step,
+                                          result.last_step, result.corrections[r]));
+    }
+    result.steps = StartTogether(result);
+    if (result.steps) return result;
+    result.windows.clear();
   }
-  for (const RankTrace* trace : result.traces) {
-    const int64_t correction = cross.Correction(trace->rank);
-    result.corrections.push_back(correction);
-    result.windows.push_back(
-        result.steps
-            ? StepWindow(*trace, result.first_step, result.last_step, correction)
-            : OnCommonClock(trace->window_start_ns, trace->window_end_ns, correction));
+  for (size_t r = 0; r < result.traces.size(); ++r) {
+    result.windows.push_back(OnCommonClock(result.traces[r]->window_start_ns,
+                                           result.traces[r]->window_end_ns,
+                                           result.corrections[r]));
   }
   return result;
 }

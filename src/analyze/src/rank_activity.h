@@ -55,7 +55,8 @@ struct RankWindows {
 };
 
 // From the first to the last step number that every rank has, if all found their steps
-// in the same way; else from the first to the last event.
+// in the same way and, where steps are inferred, start them within half a step; else
+// from the first to the last event.
 RankWindows WindowsOf(std::span<const RankTrace> traces, const CrossRank& cross);
 
 // By dense rank, by start.

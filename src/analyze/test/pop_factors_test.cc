@@ -68,6 +68,17 @@ TEST(PopFactors, UseStepsThatAllRanksHave) {
   EXPECT_EQ(pop.ideal_runtime_ns, 200);
 }
 
+TEST(PopFactors, InferredStepsThatDoNotStartTogetherAreNotUsed) {
+  auto ranks = TwoRanks();
+  AddStep(ranks[0], 0, 0, 300);
+  AddStep(ranks[0], 1, 300, 720);
+  AddStep(ranks[1], 0, 300, 720);  // the step that rank 0 calls 1
+  EXPECT_EQ(Measure(ranks).window,
+            "steps 0 to 0");  // the profiler numbers steps itself
+  for (RankTrace& rank : ranks) rank.step_source = StepSource::kOptimizer;
+  EXPECT_EQ(Measure(ranks).window, "whole trace");
+}
+
 TEST(PopFactors, WithoutComparedClocksOnlyTheTwoUpperFactorsStand) {
   std::vector<RankTrace> ranks = {MadeRank(0, 2, {}, {{0, 100}}),
                                   MadeRank(1, 2, {}, {{0, 50}, {80, 90}})};
