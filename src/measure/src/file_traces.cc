@@ -186,29 +186,13 @@ int64_t DropRepeated(trace::EventStore& store) {
                       store.thread[i], store.name[i], store.category[i],
                       store.stream[i], store.correlation[i]);
   };
-  trace::EventStore kept = store;
-  kept.start_ns.clear();
-  kept.end_ns.clear();
-  kept.rank.clear();
-  kept.process.clear();
-  kept.thread.clear();
-  kept.category.clear();
-  kept.name.clear();
-  kept.collective.clear();
-  kept.stream.clear();
-  kept.correlation.clear();
-  kept.external_id.clear();
+  std::vector<bool> keep(store.size(), true);
   int64_t repeated = 0;
-  for (size_t i = 0; i < store.size(); ++i) {
-    if (i > 0 && key(i) == key(i - 1)) {
-      ++repeated;
-      continue;
-    }
-    kept.Append(store.start_ns[i], store.end_ns[i], store.rank[i], store.process[i],
-                store.thread[i], store.category[i], store.name[i], store.collective[i],
-                store.stream[i], store.correlation[i], store.external_id[i]);
+  for (size_t i = 1; i < store.size(); ++i) {
+    keep[i] = key(i) != key(i - 1);
+    repeated += keep[i] ? 0 : 1;
   }
-  if (repeated > 0) store = std::move(kept);
+  if (repeated > 0) store.KeepOnly(keep);
   return repeated;
 }
 

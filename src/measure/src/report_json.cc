@@ -8,6 +8,7 @@ namespace {
 using base::Json;
 
 constexpr size_t kKernelsShown = 50;
+constexpr size_t kCollectivesShown = 500;
 
 void SetDeviceTimes(const analyze::DeviceTimes& times, Json& json) {
   json.Set("span_ns", times.span_ns);
@@ -79,6 +80,35 @@ Json StreamsJson(const analyze::RankTrace& rank) {
   return streams;
 }
 
+// The spans of this rank alone: their bandwidth includes waiting for other ranks.
+Json CollectivesJson(const analyze::RankTrace& rank) {
+  Json spans{Json::Array{}};
+  for (size_t i = 0; i < std::min(rank.collectives.size(), kCollectivesShown); ++i) {
+    const analyze::CollectiveSpan& span = rank.collectives[i];
+    const std::string_view op = rank.strings.Get(span.op);
+    Json json;
+    json.Set("op", op);
+    json.Set("kernel", rank.strings.Get(span.kernel));
+    json.Set("group", rank.strings.Get(span.group));
+    json.Set("group_size", span.group_size > 0 ? Json(span.group_size) : Json());
+    json.Set("seq", span.seq >= 0 ? Json(span.seq) : Json());
+    json.Set("bytes", span.bytes > 0 ? Json(span.bytes) : Json());
+    json.Set("start_ns", span.start_ns);
+    const int64_t length = span.end_ns - span.start_ns;
+    json.Set("dur_ns", length);
+    if (span.bytes > 0 && length > 0) {
+      const double algorithm =
+          static_cast<double>(span.bytes) / static_cast<double>(length);
+      json.Set("algbw_gbps", algorithm);
+      if (span.group_size > 1) {
+        json.Set("busbw_gbps", algorithm * analyze::BusFactor(op, span.group_size));
+      }
+    }
+    spans.Append(std::move(json));
+  }
+  return spans;
+}
+
 Json LaunchesJson(const analyze::LaunchTimes& launches) {
   Json json;
   json.Set("matched", launches.matched);
@@ -108,6 +138,8 @@ Json RankJson(const analyze::RankTrace& rank) {
   json.Set("steps", StepsJson(rank));
   json.Set("kernels", KernelsJson(rank));
   json.Set("kernels_total", static_cast<int64_t>(rank.kernels.size()));
+  json.Set("collectives", CollectivesJson(rank));
+  json.Set("collectives_total", static_cast<int64_t>(rank.collectives.size()));
   json.Set("streams", StreamsJson(rank));
   json.Set("launches", LaunchesJson(rank.launches));
   Json sources{Json::Array{}};

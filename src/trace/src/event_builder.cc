@@ -331,12 +331,34 @@ int32_t EventBuilder::AddCollective(const RawEvent& event, CategoryKind kind,
   return static_cast<int32_t>(store_.collectives.size() - 1);
 }
 
+// Kineto sets times before its base time, which may be months before the trace, to 0.
+// Such events would stretch every span to months.
+void EventBuilder::DropClampedTimes() {
+  constexpr int64_t kFarFromBase = int64_t{3600} * 1'000'000'000;
+  int64_t first = std::numeric_limits<int64_t>::max();
+  std::vector<bool> keep(store_.size(), true);
+  int64_t clamped = 0;
+  for (size_t i = 0; i < store_.size(); ++i) {
+    keep[i] = store_.start_ns[i] != 0;
+    clamped += keep[i] ? 0 : 1;
+    if (keep[i]) first = std::min(first, store_.start_ns[i]);
+  }
+  if (clamped == 0 || first < kFarFromBase ||
+      clamped == static_cast<int64_t>(store_.size())) {
+    return;
+  }
+  store_.KeepOnly(keep);
+  store_.stats.Add("time clamped to the base time, event not used", Severity::kWarning,
+                   0, clamped);
+}
+
 void EventBuilder::Finish(int64_t base_time_ns) {
   for (auto& [thread, stack] : begun_) {
     for (const Begun& begun : stack) {
       store_.stats.Add("begin without end", Severity::kWarning, begun.offset);
     }
   }
+  if (base_time_ns != 0) DropClampedTimes();
   for (size_t i = 0; i < store_.size(); ++i) {
     store_.start_ns[i] += base_time_ns;
     store_.end_ns[i] += base_time_ns;

@@ -41,6 +41,7 @@ class EventBuilder {
   void AddComplete(const RawEvent& event, int64_t offset);
   void NameProcess(const RawEvent& event);
   void ApplyProcessRanks();
+  void DropClampedTimes();
   void Begin(const RawEvent& event, int64_t offset);
   void End(const RawEvent& event, int64_t offset);
   bool Times(const RawEvent& event, int64_t offset, int64_t& start, int64_t& end);

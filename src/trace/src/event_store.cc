@@ -14,6 +14,15 @@ void Permute(std::vector<T>& column, const std::vector<size_t>& order) {
   column = std::move(sorted);
 }
 
+template <typename T>
+void Compact(std::vector<T>& column, const std::vector<bool>& keep) {
+  size_t to = 0;
+  for (size_t from = 0; from < column.size(); ++from) {
+    if (keep[from]) column[to++] = column[from];
+  }
+  column.resize(to);
+}
+
 // Total order of two collectives by content, for events that are equal otherwise.
 int CompareCollectives(const EventStore& store, int32_t a, int32_t b) {
   if (a == kNoCollective || b == kNoCollective) {
@@ -192,6 +201,20 @@ void EventStore::Sort() {
   Permute(stream, order);
   Permute(correlation, order);
   Permute(external_id, order);
+}
+
+void EventStore::KeepOnly(const std::vector<bool>& keep) {
+  Compact(start_ns, keep);
+  Compact(end_ns, keep);
+  Compact(rank, keep);
+  Compact(process, keep);
+  Compact(thread, keep);
+  Compact(category, keep);
+  Compact(name, keep);
+  Compact(collective, keep);
+  Compact(stream, keep);
+  Compact(correlation, keep);
+  Compact(external_id, keep);
 }
 
 }  // namespace stepslack::trace

@@ -235,6 +235,25 @@ TEST_F(KinetoFile, ABrokenEventFarFromAnyBoundaryIsLeftBehind) {
   EXPECT_FALSE(store->truncated);
 }
 
+TEST_F(KinetoFile, TimesThatTheWriterClampedToItsBaseAreLeftOut) {
+  const std::string far = Event("a", "5000000000000", "2") + "," + Event("b", "0", "7");
+  const std::string near = Event("a", "50", "2") + "," + Event("b", "0", "7");
+  const auto read = [&](const std::string& events) {
+    return ReadKinetoTrace(
+        Write("base.json",
+              R"({"baseTimeNanoseconds": 1700000000000000000, "traceEvents": [)" +
+                  events + "]}"));
+  };
+  const auto clamped = read(far);
+  ASSERT_TRUE(clamped.has_value());
+  ASSERT_EQ(clamped->size(), 1u);
+  EXPECT_EQ(clamped->NameOf(0), "a");
+  EXPECT_EQ(clamped->stats.Count("time clamped to the base time, event not used"), 1);
+  const auto honest = read(near);
+  ASSERT_TRUE(honest.has_value());
+  EXPECT_EQ(honest->size(), 2u);
+}
+
 TEST_F(KinetoFile, ManyBlanksAreNoTrace) {
   const auto store =
       ReadKinetoTrace(Write("big.json.gz", base::Gzip(std::string(3'000'000, ' '))));

@@ -103,6 +103,8 @@ struct EventStore {
   // the first. The counters go to the first too.
   std::vector<EventStore> SplitByRank() const;
   void Sort();
+  // Leaves the events for which keep[event] is true, in their order.
+  void KeepOnly(const std::vector<bool>& keep);
 };
 
 }  // namespace stepslack::trace

@@ -88,8 +88,8 @@ bool LooksLikeOpTrace(std::string_view text);
 // ranks). Not used, and counted: rows with missing or unreadable cells, unknown types,
 // negative durations, dp rank or stage outside the job, and operations that occur twice
 // (the earliest is kept). Errors: TRACE-0140 (a column is missing), TRACE-0141 (no
-// usable row); from the file also TRACE-0003, TRACE-0002 (larger than max_bytes). A gzip
-// stream that ends early gives what came before, counted as "input ended inside".
+// usable row); from the file also TRACE-0003, TRACE-0002 (larger than max_bytes). A
+// gzip stream that ends early gives what came before, counted as "input ended inside".
 base::Result<OpTrace> ParseOpTrace(std::string_view csv, std::string_view job,
                                    std::string_view name);
 // `job_path` may be empty.
