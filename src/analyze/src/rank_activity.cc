@@ -97,6 +97,8 @@ class Sweep {
     Type type;
     Activity kind;
     uint32_t span;
+    // clang-tidy 14 takes the defaulted comparison for a null pointer.
+    // NOLINTNEXTLINE(modernize-use-nullptr)
     friend auto operator<=>(const Change&, const Change&) = default;
   };
 

@@ -108,9 +108,8 @@ void EventBuilder::Add(const RawEvent& event, int64_t offset) {
     Begin(event, offset);
   } else if (phase == "E") {
     End(event, offset);
-  } else if (phase == "M" && event.name.text == "process_name") {
-    NameProcess(event);
   } else if (phase.size() == 1 && phase[0] > ' ' && phase[0] < 0x7f) {
+    if (phase == "M" && event.name.text == "process_name") NameProcess(event);
     // Kinds of phase are few letters; anything longer is one kind, so memory stays
     // bounded.
     store_.stats.Add(fmt::format("event of phase {} not used", phase), Severity::kInfo,

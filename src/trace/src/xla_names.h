@@ -15,6 +15,8 @@ namespace stepslack::trace {
 struct XlaDevice {
   char kind = 'G';  // GPU or TPU
   int32_t number = 0;
+  // clang-tidy 14 takes the defaulted comparison for a null pointer.
+  // NOLINTNEXTLINE(modernize-use-nullptr)
   friend auto operator<=>(const XlaDevice&, const XlaDevice&) = default;
 };
 
