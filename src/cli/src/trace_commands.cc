@@ -7,6 +7,7 @@
 #include "stepslack/measure/measure_traces.h"
 #include "stepslack/render/csv.h"
 #include "stepslack/render/document.h"
+#include "stepslack/render/section_json.h"
 #include "stepslack/render/trace_compare_report.h"
 #include "stepslack/render/trace_report.h"
 #include "stepslack/store/room.h"
@@ -49,7 +50,11 @@ base::Result<CommandResult> Measure(const Arguments& arguments,
   SS_TRY(const measure::TraceReport report, Read(arguments.lists.at("PATH"), context));
   const std::string format = arguments.Value("--format");
   const std::string by = arguments.Value("--by");
-  if (format == "json") return CommandResult{.output = WriteJson(report)};
+  if (format == "json" && by.empty()) return CommandResult{.output = WriteJson(report)};
+  if (format == "json") {
+    return CommandResult{.output =
+                             ToJson(render::TraceTable(report, by)).Dump() + "\n"};
+  }
   if (format == "csv") {
     return CommandResult{
         .output = RenderCsv(render::TraceTable(report, by.empty() ? "rank" : by))};
