@@ -23,6 +23,7 @@ void SettleByName(std::vector<FileTrace>& traces, TraceReport& report) {
   for (FileTrace& file : traces) claims[file.trace.rank].push_back(&file);
   for (auto& [rank, files] : claims) {
     if (rank >= 0 && files.size() == 1) continue;
+    const int32_t claimed = rank;
     std::map<int32_t, int> named;
     for (const FileTrace* file : files) {
       ++named[trace::RankOfFileName(report.inputs[file->row].name)];
@@ -31,7 +32,7 @@ void SettleByName(std::vector<FileTrace>& traces, TraceReport& report) {
         named.find(-1) == named.end() &&
         std::all_of(named.begin(), named.end(), [&](const auto& entry) {
           return entry.second == 1 &&
-                 (claims.find(entry.first) == claims.end() || entry.first == rank);
+                 (claims.find(entry.first) == claims.end() || entry.first == claimed);
         });
     if (!distinct) continue;
     for (FileTrace* file : files) {
