@@ -216,7 +216,7 @@ RankTrace ReduceTrace(const trace::EventStore& store, const std::string& source)
   for (size_t phase = 0; phase < kPhaseCount; ++phase) {
     SetPhase(trace.phases, phase, trace.phase_sets[phase].LengthNs());
   }
-  trace.steps = FindSteps(store, marks, trace.step_source);
+  trace.steps = FindSteps(store, marks, trace.step_source, trace.stats);
   MeasureSteps(trace);
   CollectCollectives(store, marks, trace);
   MeasureKernels(store, marks, trace);

@@ -53,8 +53,11 @@ class TraceMarks {
 };
 
 // The steps of the rank in `store`, and how they were found; clipping is the caller's.
+// Counts in `stats` marks without a usable number, and numbers that stand on spans
+// apart from each other.
 std::vector<TraceStep> FindSteps(const trace::EventStore& store,
-                                 const TraceMarks& marks, StepSource& source);
+                                 const TraceMarks& marks, StepSource& source,
+                                 trace::ImportStats& stats);
 
 // Per stream and for launches; the store's events are sorted by start.
 void MeasureStreams(const trace::EventStore& store, const TraceMarks& marks,

@@ -16,16 +16,27 @@ constexpr size_t kFewestPeriods = 3;
 // One step a number; a number seen twice (several threads, a trace in pieces) counts
 // with everything between its first start and its last end.
 std::vector<TraceStep> MarkedSteps(const trace::EventStore& store,
-                                   const TraceMarks& marks, bool on_device) {
+                                   const TraceMarks& marks, bool on_device,
+                                   trace::ImportStats& stats) {
   std::map<int64_t, Interval> found;
   for (size_t i = 0; i < store.size(); ++i) {
     const int64_t step = marks.StepOf(i);
-    if (step < 0) continue;
+    if (step < 0) {
+      if (!on_device && store.NameOf(i).starts_with("ProfilerStep#")) {
+        stats.Add("profiler step without a usable number", trace::Severity::kWarning,
+                  0);
+      }
+      continue;
+    }
     const bool device_mark = marks.KindOf(i) == trace::CategoryKind::kDeviceAnnotation;
     if (on_device ? !device_mark : marks.MarkOf(i) != Mark::kStep) continue;
     const Interval span{store.start_ns[i], store.end_ns[i]};
     const auto [entry, is_new] = found.emplace(step, span);
     if (is_new) continue;
+    if (span.start_ns > entry->second.end_ns) {
+      stats.Add("profiler step in several places, taken as one",
+                trace::Severity::kWarning, 0);
+    }
     entry->second.start_ns = std::min(entry->second.start_ns, span.start_ns);
     entry->second.end_ns = std::max(entry->second.end_ns, span.end_ns);
   }
@@ -135,16 +146,17 @@ std::vector<TraceStep> StepsOfSignature(const trace::EventStore& store,
 }  // namespace
 
 std::vector<TraceStep> FindSteps(const trace::EventStore& store,
-                                 const TraceMarks& marks, StepSource& source) {
+                                 const TraceMarks& marks, StepSource& source,
+                                 trace::ImportStats& stats) {
   const auto take = [&source](StepSource from, std::vector<TraceStep> steps) {
     source = from;
     return steps;
   };
   source = StepSource::kNone;
-  if (auto steps = MarkedSteps(store, marks, false); !steps.empty()) {
+  if (auto steps = MarkedSteps(store, marks, false, stats); !steps.empty()) {
     return take(StepSource::kProfilerStep, std::move(steps));
   }
-  if (auto steps = MarkedSteps(store, marks, true); !steps.empty()) {
+  if (auto steps = MarkedSteps(store, marks, true, stats); !steps.empty()) {
     return take(StepSource::kDeviceProfilerStep, std::move(steps));
   }
   if (auto steps =

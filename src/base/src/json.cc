@@ -1,9 +1,12 @@
 #include "stepslack/base/json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include "stepslack/base/utf8.h"
 
 namespace stepslack::base {
 namespace {
@@ -15,7 +18,13 @@ const Json& Null() {
   return null;
 }
 
-void AppendEscaped(std::string_view text, std::string& out) {
+// JSON is UTF-8 whatever the text is: damaged bytes become U+FFFD.
+void AppendEscaped(std::string_view raw, std::string& out) {
+  const bool plain = std::all_of(raw.begin(), raw.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x80;
+  });
+  const std::string cleaned = plain ? std::string() : ValidUtf8(raw);
+  const std::string_view text = plain ? raw : std::string_view(cleaned);
   out += '"';
   for (const char c : text) {
     switch (c) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -24,12 +26,23 @@ void ParallelFor(size_t count, int threads, const std::function<void(size_t)>& b
     return;
   }
   std::atomic<size_t> next{0};
-  std::vector<std::jthread> pool;
-  for (size_t worker = 0; worker < workers; ++worker) {
-    pool.emplace_back([&] {
-      for (size_t i = next++; i < count; i = next++) body(i);
-    });
+  // The first exception (memory that runs out) is thrown again where it can be told.
+  std::exception_ptr thrown;
+  std::once_flag kept;
+  {
+    std::vector<std::jthread> pool;
+    for (size_t worker = 0; worker < workers; ++worker) {
+      pool.emplace_back([&] {
+        try {
+          for (size_t i = next++; i < count; i = next++) body(i);
+        } catch (...) {
+          next = count;
+          std::call_once(kept, [&] { thrown = std::current_exception(); });
+        }
+      });
+    }
   }
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 }  // namespace stepslack::base

@@ -3,13 +3,16 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "stepslack/base/utf8.h"
+
 namespace stepslack::base {
 
 std::string Describe(const Error& error) {
+  // Names of files and arguments may hold anything; no escape may reach a terminal.
   std::string text = "error[" + error.id + "]: ";
-  if (!error.where.empty()) text += error.where + ": ";
-  text += error.what + "\n";
-  if (!error.help.empty()) text += "help: " + error.help + "\n";
+  if (!error.where.empty()) text += OneLine(error.where) + ": ";
+  text += OneLine(error.what) + "\n";
+  if (!error.help.empty()) text += "help: " + OneLine(error.help) + "\n";
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 
 #include "arguments.h"
@@ -20,9 +21,15 @@ using stepslack::base::ExitCode;
 
 std::atomic<bool> stop_requested = false;
 
+// Only the review has stages to wind down; what else runs is read and written in one
+// go.
+std::atomic<bool> winds_down = false;
+
 void OnStopSignal(int) {
   // A second signal ends the process at once; the room stays consistent in any case.
-  if (stop_requested.exchange(true)) _exit(static_cast<int>(ExitCode::kInterrupted));
+  if (stop_requested.exchange(true) || !winds_down.load()) {
+    _exit(static_cast<int>(ExitCode::kInterrupted));
+  }
 }
 
 // A closed stdin, stdout or stderr would be handed to the next file that is opened.
@@ -76,7 +83,7 @@ int Deliver(const std::string& output, const std::string& target, ExitCode code)
 
 }  // namespace
 
-int main(int argc, char** argv) {
+static int Run(int argc, char** argv) {
   namespace base = stepslack::base;
   namespace cli = stepslack::cli;
   HoldStandardDescriptors();
@@ -109,6 +116,7 @@ int main(int argc, char** argv) {
   context.progress = &progress;
   context.threads = *threads == 0 ? base::UsableCores() : static_cast<int>(*threads);
   context.stop = &stop_requested;
+  winds_down = arguments->verb->name == "review";
   const auto result =
       cli::RunCommand(*arguments, context, WantsColor(arguments->Value("--color")));
   if (!result) {
@@ -117,4 +125,13 @@ int main(int argc, char** argv) {
   }
   return Deliver(result->output, result->to_stdout ? "-" : arguments->Value("--output"),
                  result->exit_code);
+}
+
+int main(int argc, char** argv) {
+  try {
+    return Run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return Complain({"CLI-0013", ExitCode::kEnvironment, "there is not enough memory",
+                     "", "give fewer files at a time, or use fewer --threads"});
+  }
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "stepslack/analyze/trace_compare.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/measure/measure_traces.h"
@@ -17,11 +20,27 @@ namespace {
 
 using base::ExitCode;
 
+// Refuses to write the result onto one of the files that were read.
+base::Status KeepInputs(const measure::TraceReport& report, const std::string& output) {
+  if (output == "-") return {};
+  for (const measure::InputRow& row : report.inputs) {
+    std::error_code ignored;
+    if (!std::filesystem::equivalent(row.path, output, ignored)) continue;
+    return base::Fail("CLI-0012", ExitCode::kUsage,
+                      "the output is one of the inputs; nothing was written", output,
+                      "give another file to -o");
+  }
+  return {};
+}
+
 base::Result<measure::TraceReport> Read(std::vector<std::string> paths,
+                                        const Arguments& arguments,
                                         const base::Context& context) {
   measure::MeasureOptions options;
   options.paths = std::move(paths);
-  return measure::MeasureTraces(options, context);
+  SS_TRY(measure::TraceReport report, measure::MeasureTraces(options, context));
+  SS_RETURN_IF_ERROR(KeepInputs(report, arguments.Value("--output")));
+  return report;
 }
 
 }  // namespace
@@ -29,7 +48,8 @@ base::Result<measure::TraceReport> Read(std::vector<std::string> paths,
 base::Result<CommandResult> ImportTraces(const Arguments& arguments,
                                          const base::Context& context) {
   const int64_t start_ns = base::NowNs();
-  SS_TRY(const measure::TraceReport report, Read(arguments.lists.at("PATH"), context));
+  SS_TRY(const measure::TraceReport report,
+         Read(arguments.lists.at("PATH"), arguments, context));
   const std::string json = WriteJson(report);
   SS_TRY(store::Room room, store::Room::Open(arguments.Value("--room")));
   SS_TRY(const std::string digest, room.PutBytes(json));
@@ -47,7 +67,8 @@ base::Result<CommandResult> ImportTraces(const Arguments& arguments,
 
 base::Result<CommandResult> Measure(const Arguments& arguments,
                                     const base::Context& context, bool color) {
-  SS_TRY(const measure::TraceReport report, Read(arguments.lists.at("PATH"), context));
+  SS_TRY(const measure::TraceReport report,
+         Read(arguments.lists.at("PATH"), arguments, context));
   const std::string format = arguments.Value("--format");
   const std::string by = arguments.Value("--by");
   if (format == "json" && by.empty()) return CommandResult{.output = WriteJson(report)};
@@ -80,8 +101,10 @@ base::Result<CommandResult> Measure(const Arguments& arguments,
 
 base::Result<CommandResult> Compare(const Arguments& arguments,
                                     const base::Context& context) {
-  SS_TRY(const measure::TraceReport before, Read({arguments.Value("BEFORE")}, context));
-  SS_TRY(const measure::TraceReport after, Read({arguments.Value("AFTER")}, context));
+  SS_TRY(const measure::TraceReport before,
+         Read({arguments.Value("BEFORE")}, arguments, context));
+  SS_TRY(const measure::TraceReport after,
+         Read({arguments.Value("AFTER")}, arguments, context));
   for (const auto& [report, name] :
        {std::pair{&before, "BEFORE"}, std::pair{&after, "AFTER"}}) {
     if (!report->ranks.empty()) continue;
@@ -102,7 +125,8 @@ base::Result<CommandResult> Compare(const Arguments& arguments,
 
 base::Result<CommandResult> Show(const Arguments& arguments,
                                  const base::Context& context) {
-  SS_TRY(const measure::TraceReport report, Read(arguments.lists.at("PATH"), context));
+  SS_TRY(const measure::TraceReport report,
+         Read(arguments.lists.at("PATH"), arguments, context));
   SS_TRY(std::string page, render::RenderTraceTimeline(report));
   return CommandResult{.output = std::move(page)};
 }
@@ -114,7 +138,8 @@ base::Result<CommandResult> Export(const Arguments& arguments,
     return base::Fail("CLI-0011", ExitCode::kUsage, "a merged trace needs a file",
                       "stepslack export", "add -o merged.json.gz");
   }
-  SS_TRY(const measure::TraceReport report, Read(arguments.lists.at("PATH"), context));
+  SS_TRY(const measure::TraceReport report,
+         Read(arguments.lists.at("PATH"), arguments, context));
   SS_TRY(const std::string summary, measure::ExportTraces(report, output));
   return CommandResult{.output = summary, .to_stdout = true};
 }

@@ -84,6 +84,9 @@ void ReadKinetoInto(const trace::Input& input, trace::ByteSource& source,
   }
   row.used = true;
   row.truncated = store->truncated;
+  if (store->events_read == 0 && store->truncated) {
+    row.note = "the input ends inside before its first complete event";
+  }
   if (!store->several_ranks) {
     row.rank = store->file_rank;
     AddTrace(*store, input.name, contents);
@@ -142,6 +145,7 @@ FileContents ReadOne(const std::string& path, const ReadSettings& settings) {
   const auto visit = [&](const trace::Input& input, trace::ByteSource& source) {
     InputRow row;
     row.name = input.name;
+    row.path = input.path;
     row.format = input.format;
     contents.rows.push_back(std::move(row));
     switch (input.format) {
@@ -172,6 +176,7 @@ FileContents ReadOne(const std::string& path, const ReadSettings& settings) {
   if (!whole || !*whole) {
     InputRow row;
     row.name = path;
+    row.path = path;
     row.truncated = true;
     row.note = whole ? "the archive ends inside a member" : whole.error().what;
     contents.rows.push_back(std::move(row));

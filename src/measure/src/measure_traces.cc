@@ -114,13 +114,13 @@ void CompareRanks(TraceReport& report) {
 
 base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
                                         const base::Context& context) {
-  SS_TRY(const std::vector<std::string> files, trace::ExpandPaths(options.paths));
+  SS_TRY(const trace::FoundFiles found, trace::ExpandPaths(options.paths));
   SS_TRY(const trace::CollectiveNames names, trace::CollectiveNames::Load());
   SS_TRY(const trace::HostLogPatterns patterns, HostPatterns());
   const ReadSettings settings{&names, &patterns, context.threads};
   TraceReport report;
   std::vector<FileTrace> traces;
-  for (FileContents& contents : ReadFiles(files, settings)) {
+  for (FileContents& contents : ReadFiles(found.files, settings)) {
     const size_t first_row = report.inputs.size();
     for (InputRow& row : contents.rows) report.inputs.push_back(std::move(row));
     Append(std::move(contents.records), report.records);
@@ -128,6 +128,13 @@ base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
       file.row += first_row;
       traces.push_back(std::move(file));
     }
+  }
+  for (const std::string& folder : found.unreadable) {
+    InputRow row;
+    row.name = folder;
+    row.path = folder;
+    row.note = "the folder can not be read";
+    report.inputs.push_back(std::move(row));
   }
   AssembleRanks(std::move(traces), settings, report);
   for (const analyze::RankTrace& rank : report.ranks) report.import.Merge(rank.stats);

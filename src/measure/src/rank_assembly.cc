@@ -64,7 +64,8 @@ void SettleByOrder(std::vector<FileTrace>& traces, TraceReport& report) {
     while (taken.find(next) != taken.end()) ++next;
     taken[next] = 1;
     file.trace.rank = next;
-    report.inputs[file.row].note = "no rank in file or name; numbered by its place";
+    std::string& note = report.inputs[file.row].note;
+    if (note.empty()) note = "no rank in file or name; numbered by its place";
     ++numbered;
   }
   if (numbered > 0 && traces.size() > 1) {

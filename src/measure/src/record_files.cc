@@ -9,7 +9,10 @@
 namespace stepslack::measure {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 30;
+// Dumps and logs become many small objects; op traces and MLPerf logs stay near the
+// size of their text.
+constexpr int64_t kMostBytes = int64_t{64} << 20;
+constexpr int64_t kMostTableBytes = int64_t{1} << 30;
 
 // Keeps a parsed record, or the reason why there is none.
 template <typename T>
@@ -52,7 +55,10 @@ void Move(std::vector<T>& from, std::vector<T>& to) {
 void ReadRecord(const trace::Input& input, trace::ByteSource& source,
                 const trace::HostLogPatterns* patterns, RunRecords& records,
                 InputRow& row) {
-  auto text = trace::ReadAll(source, input.name, kMostBytes);
+  const bool table = input.format == trace::InputFormat::kOpTrace ||
+                     input.format == trace::InputFormat::kMlLog ||
+                     input.format == trace::InputFormat::kHostLog;
+  auto text = trace::ReadAll(source, input.name, table ? kMostTableBytes : kMostBytes);
   row.truncated = source.damaged();
   if (!text) {
     row.note = text.error().what;

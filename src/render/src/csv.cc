@@ -4,9 +4,12 @@
 #include <vector>
 
 #include "stepslack/base/json.h"
+#include "stepslack/base/utf8.h"
 
 namespace stepslack::render {
 namespace {
+
+using base::OneLine;
 
 std::string Quoted(const std::string& text) {
   if (text.find_first_of("\",\r\n") == std::string::npos) return text;
@@ -54,7 +57,8 @@ void AppendCell(const Cell& cell, bool expanded, std::vector<std::string>& field
     return;
   }
   const auto* number = std::get_if<double>(&cell);
-  fields.push_back(number != nullptr ? Exact(*number) : std::get<std::string>(cell));
+  fields.push_back(number != nullptr ? Exact(*number)
+                                     : OneLine(std::get<std::string>(cell)));
   if (expanded) fields.insert(fields.end(), 4, "");
 }
 

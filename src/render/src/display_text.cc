@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "stepslack/base/text.h"
-#include "utf8.h"
 
 namespace stepslack::render {
 namespace {
@@ -155,24 +154,6 @@ std::vector<size_t> WorstFirst(
     return SlackKey(results[a].slack) < SlackKey(results[b].slack);
   });
   return order;
-}
-
-std::string OneLine(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const CodePoint point = DecodeUtf8(text, at);
-    if (point.valid &&
-        (point.value == '\n' || point.value == '\r' || point.value == '\t')) {
-      out += ' ';
-    } else if (!point.valid || IsControl(point.value)) {
-      out += "\xEF\xBF\xBD";
-    } else {
-      out += text.substr(at, point.bytes);
-    }
-    at += point.bytes;
-  }
-  return out;
 }
 
 }  // namespace stepslack::render

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stepslack/base/estimate.h"
+#include "stepslack/base/utf8.h"
 #include "stepslack/render/report.h"
 
 namespace stepslack::render {
@@ -39,7 +40,6 @@ std::string CountVerdicts(const std::vector<evidence::RequirementResult>& result
 // the order of the file.
 std::vector<size_t> WorstFirst(const std::vector<evidence::RequirementResult>& results);
 
-// One line: line ends become spaces, controls U+FFFD (no escape reaches a terminal).
-std::string OneLine(std::string_view text);
+using base::OneLine;  // every rendering cleans text of others with it
 
 }  // namespace stepslack::render

@@ -7,10 +7,12 @@
 #include "chart.h"
 #include "display_text.h"
 #include "figure_table.h"
-#include "utf8.h"
+#include "stepslack/base/utf8.h"
 
 namespace stepslack::render {
 namespace {
+
+using base::DecodeUtf8;
 
 struct VerdictLook {
   std::string_view css_class;

@@ -7,10 +7,14 @@
 #include <cmath>
 
 #include "stepslack/base/result.h"
-#include "utf8.h"
+#include "stepslack/base/utf8.h"
 
 namespace stepslack::render {
 namespace {
+
+using base::CodePoint;
+using base::DecodeUtf8;
+using base::IsControl;
 
 // Elements after whose end tag a new line is harmless and keeps files diffable.
 bool IsBlock(std::string_view tag) {

@@ -4,10 +4,13 @@
 #include <numeric>
 
 #include "stepslack/base/text.h"
-#include "utf8.h"
+#include "stepslack/base/utf8.h"
 
 namespace stepslack::render {
 namespace {
+
+using base::Columns;
+using base::DecodeUtf8;
 
 constexpr size_t kGap = 2;
 constexpr std::string_view kReset = "\x1b[0m";

@@ -4,10 +4,13 @@
 #include <array>
 
 #include "stepslack/base/text.h"
-#include "utf8.h"
+#include "stepslack/base/utf8.h"
 
 namespace stepslack::render {
 namespace {
+
+using base::CodePoint;
+using base::DecodeUtf8;
 
 // Advance widths of U+0020 to U+007E in thousandths of the font size.
 constexpr std::array<int, 95> kAdvance = {

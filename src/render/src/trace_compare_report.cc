@@ -6,12 +6,14 @@
 
 #include "display_text.h"
 #include "stepslack/base/text.h"
+#include "stepslack/base/utf8.h"
 #include "stepslack/render/markdown_report.h"
 #include "text_table.h"
-#include "utf8.h"
 
 namespace stepslack::render {
 namespace {
+
+using base::Columns;
 
 using analyze::Presence;
 using analyze::TimeDelta;

@@ -6,8 +6,8 @@
 
 #include "sample_report.h"
 #include "stepslack/base/text.h"
+#include "stepslack/base/utf8.h"
 #include "text_table.h"
-#include "utf8.h"
 
 namespace stepslack::render {
 namespace {
@@ -112,7 +112,8 @@ TEST(RenderText, StaysWithinSixtyLinesOfAHundredColumns) {
   const std::string text = RenderText(report, false);
   const auto lines = base::Split(text, '\n');
   EXPECT_LE(lines.size(), 61u);  // the last is empty
-  for (const std::string_view line : lines) EXPECT_LE(Columns(line), 100u) << line;
+  for (const std::string_view line : lines)
+    EXPECT_LE(base::Columns(line), 100u) << line;
   EXPECT_NE(text.find("and 26 more reasons"), std::string::npos);
   EXPECT_NE(text.find("and 54 with more slack"), std::string::npos);
 }

@@ -188,13 +188,16 @@ bool LooksLikeGzip(std::string_view bytes) {
 }
 
 base::Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path) {
-  // Without O_NONBLOCK a pipe without a writer would wait for ever.
+  // Opening a pipe that nobody writes to must not wait for ever; reading one whose
+  // writer is slow must.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     return base::Fail("TRACE-0003", base::ExitCode::kInput,
                       std::string("the file can not be opened: ") + strerror(errno),
                       path, "check the path and its permissions");
   }
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  if (flags >= 0) (void)::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK);
   return InflatedOwned(std::make_unique<FileSource>(descriptor));
 }
 

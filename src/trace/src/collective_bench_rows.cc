@@ -10,6 +10,7 @@
 #include "json_scanner.h"
 #include "log_line.h"
 #include "stepslack/base/text.h"
+#include "stepslack/base/utf8.h"
 #include "stepslack/trace/kineto_reader.h"
 
 namespace stepslack::trace {
@@ -47,8 +48,8 @@ bool SetColumn(std::string_view column, std::string_view word, BenchRow& row,
     return bytes.has_value();
   }
   if (column == "count") row.elements = NonNegative(word).value_or(0);
-  if (column == "type") row.dtype = ReplaceInvalidUtf8(word);
-  if (column == "redop") row.reduction = ReplaceInvalidUtf8(word);
+  if (column == "type") row.dtype = base::ValidUtf8(word);
+  if (column == "redop") row.reduction = base::ValidUtf8(word);
   if (column == "root") row.root = base::ParseInt(word).value_or(-1);
   if (column == "time") {
     ++block;
@@ -93,15 +94,15 @@ std::optional<BenchRank> RankOf(std::string_view line) {
   rank.rank = static_cast<int32_t>(*number);
   rank.process = *process;
   if (at + 2 >= words.size() || words[at + 1] != "on") return std::nullopt;
-  rank.host = ReplaceInvalidUtf8(words[at + 2]);
+  rank.host = base::ValidUtf8(words[at + 2]);
   rank.device = number_after("device").value_or(-1);
   for (size_t i = at + 1; i < words.size(); ++i) {
     if (i == at + 1 && words[i].starts_with('[') && words[i].ends_with(']')) {
-      rank.bus_id = ReplaceInvalidUtf8(words[i].substr(1, words[i].size() - 2));
+      rank.bus_id = base::ValidUtf8(words[i].substr(1, words[i].size() - 2));
       continue;
     }
     if (!rank.model.empty()) rank.model += ' ';
-    rank.model += ReplaceInvalidUtf8(words[i]);
+    rank.model += base::ValidUtf8(words[i]);
   }
   return rank;
 }
@@ -122,7 +123,7 @@ void ReadRemark(std::string_view line, CollectiveBench& bench) {
     return line.find(part) != std::string_view::npos;
   };
   const auto plain = [line] {
-    return ReplaceInvalidUtf8(base::Trim(line.substr(line.find_first_not_of("# "))));
+    return base::ValidUtf8(base::Trim(line.substr(line.find_first_not_of("# "))));
   };
   if (const auto rate = ValueOf(line, "Avg bus bandwidth")) {
     bench.average_bus_gb_per_s = RateOf(*rate);

@@ -229,6 +229,7 @@ void EventBuilder::NameProcess(const RawEvent& event) {
 void EventBuilder::ApplyProcessRanks() {
   std::set<int32_t> ranks;
   for (const auto& [process, rank] : process_ranks_) ranks.insert(rank);
+  if (ranks.size() == 1 && store_.file_rank < 0) store_.file_rank = *ranks.begin();
   if (ranks.size() < 2) return;
   store_.several_ranks = true;
   for (size_t i = 0; i < store_.size(); ++i) {

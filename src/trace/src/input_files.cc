@@ -25,18 +25,25 @@ bool IsHidden(const fs::path& path) {
   return !name.empty() && name[0] == '.';
 }
 
-void AddFolder(const std::string& folder, std::vector<std::string>& files) {
+void AddFolder(const std::string& folder, FoundFiles& found) {
   std::error_code error;
-  fs::recursive_directory_iterator it(
-      folder, fs::directory_options::skip_permission_denied, error);
-  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    if (IsHidden(it->path())) {
-      if (it->is_directory(error)) it.disable_recursion_pending();
-      continue;
-    }
-    std::error_code ignored;
-    if (it->is_regular_file(ignored)) files.push_back(it->path().string());
+  fs::directory_iterator it(folder, error);
+  if (error) {
+    found.unreadable.push_back(folder);
+    return;
   }
+  std::vector<std::string> folders;
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    if (IsHidden(it->path())) continue;
+    std::error_code ignored;
+    if (it->is_directory(ignored) && !it->is_symlink(ignored)) {
+      folders.push_back(it->path().string());
+    } else if (it->is_regular_file(ignored)) {
+      found.files.push_back(it->path().string());
+    }
+  }
+  if (error) found.unreadable.push_back(folder);
+  for (const std::string& below : folders) AddFolder(below, found);
 }
 
 std::vector<std::string> Matches(const std::string& pattern) {
@@ -95,8 +102,9 @@ void VisitOne(ByteSource& source, const std::string& path, const std::string& me
 
 }  // namespace
 
-base::Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths) {
-  std::vector<std::string> files;
+base::Result<FoundFiles> ExpandPaths(std::span<const std::string> paths) {
+  FoundFiles found;
+  std::vector<std::string>& files = found.files;
   for (const std::string& path : paths) {
     std::vector<std::string> matches = {path};
     if (!base::PathExists(path)) {
@@ -111,12 +119,12 @@ base::Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> 
     const size_t before = files.size();
     for (const std::string& match : matches) {
       if (base::IsFolder(match)) {
-        AddFolder(match, files);
+        AddFolder(match, found);
       } else {
         files.push_back(match);
       }
     }
-    if (files.size() == before) {
+    if (files.size() == before && found.unreadable.empty()) {
       return base::Fail("TRACE-0006", base::ExitCode::kInput,
                         "the folder holds no file that can be read", path,
                         "give the folder that the profiler wrote its traces to");
@@ -124,7 +132,8 @@ base::Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> 
   }
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
-  return files;
+  std::sort(found.unreadable.begin(), found.unreadable.end());
+  return found;
 }
 
 base::Result<bool> VisitInputs(const std::string& path, const Visit& visit) {

@@ -9,6 +9,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "stepslack/base/utf8.h"
+
 namespace stepslack::trace {
 namespace {
 
@@ -94,24 +96,6 @@ size_t DecodeUnicodeEscape(std::string_view text, size_t at, std::string& out) {
   }
   AppendUtf8(out, *first >= 0xD800 && *first < 0xE000 ? 0xFFFD : *first);
   return at + 4;
-}
-
-// Length of the UTF-8 sequence at `at`; 0 when it is not well formed (RFC 3629).
-size_t Utf8Length(std::string_view text, size_t at) {
-  const auto byte = [&text](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || at + length > text.size()) return 0;
-  for (size_t i = at + 1; i < at + length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned char second = byte(at + 1);
-  if (lead == 0xE0 && second < 0xA0) return 0;
-  if (lead == 0xED && second > 0x9F) return 0;
-  if (lead == 0xF0 && second < 0x90) return 0;
-  if (lead == 0xF4 && second > 0x8F) return 0;
-  return length;
 }
 
 // Appends the meaning of the escape whose letter is at `at`; returns the index of its
@@ -228,25 +212,7 @@ std::string DecodeJsonText(std::string_view content) {
       unescaped.push_back(content[i]);
     }
   }
-  return ReplaceInvalidUtf8(unescaped);
-}
-
-std::string ReplaceInvalidUtf8(std::string_view text) {
-  std::string valid;
-  valid.reserve(text.size());
-  size_t kept = 0;  // everything before is in `valid`
-  for (size_t i = 0; i < text.size();) {
-    const bool ascii = static_cast<unsigned char>(text[i]) < 0x80;
-    const size_t length = ascii ? 1 : Utf8Length(text, i);
-    if (length == 0) {
-      valid.append(text, kept, i - kept);
-      valid += "\xEF\xBF\xBD";
-      kept = i + 1;
-    }
-    i += std::max<size_t>(length, 1);
-  }
-  valid.append(text, kept, text.size() - kept);
-  return valid;
+  return base::ValidUtf8(unescaped);
 }
 
 }  // namespace stepslack::trace

@@ -45,7 +45,4 @@ class JsonScanner {
 // UTF-8 by U+FFFD, so that the result can be written as JSON again.
 std::string DecodeJsonText(std::string_view content);
 
-// Bytes that are not UTF-8 become U+FFFD, each on its own.
-std::string ReplaceInvalidUtf8(std::string_view text);
-
 }  // namespace stepslack::trace

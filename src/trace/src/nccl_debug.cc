@@ -10,6 +10,7 @@
 #include "log_line.h"
 #include "nccl_debug_facts.h"
 #include "stepslack/base/text.h"
+#include "stepslack/base/utf8.h"
 
 namespace stepslack::trace {
 namespace {
@@ -97,7 +98,7 @@ void DebugReader::Mention(const std::string& fact, int64_t offset) {
 }
 
 NcclProcess& DebugReader::ProcessOf(const Origin& origin) {
-  std::string host = ReplaceInvalidUtf8(origin.host);
+  std::string host = base::ValidUtf8(origin.host);
   NcclProcess& process = processes_[ProcessKey(host, origin.process, origin.device)];
   if (process.lines++ == 0) {
     process.host = std::move(host);
@@ -115,7 +116,7 @@ bool DebugReader::ReadVersion(std::string_view message) {
   const size_t at = !words.empty() && words[0] == ":" ? 1 : 0;
   if (at >= words.size() || words[at][0] < '0' || words[at][0] > '9') return false;
   log_.versions.insert((message[found - 1] == 'R' ? "RCCL " : "") +
-                       ReplaceInvalidUtf8(words[at]));
+                       base::ValidUtf8(words[at]));
   return true;
 }
 
@@ -129,11 +130,11 @@ bool DebugReader::ReadSetting(std::string_view message, const std::string& host,
   if (before.empty() || !Contains(before.back(), "CCL_")) return false;
   std::string_view value = base::Trim(message.substr(found + kSet.size()));
   if (value.ends_with('.')) value.remove_suffix(1);
-  const std::string name = ReplaceInvalidUtf8(before.back());
-  NcclSetting& setting = settings_[{name, ReplaceInvalidUtf8(value)}];
+  const std::string name = base::ValidUtf8(before.back());
+  NcclSetting& setting = settings_[{name, base::ValidUtf8(value)}];
   if (setting.lines++ == 0) {
     setting.name = name;
-    setting.value = ReplaceInvalidUtf8(value);
+    setting.value = base::ValidUtf8(value);
   }
   setting.hosts.insert(host);
   if (value == "1" && name == "NCCL_P2P_DISABLE") Mention("p2p_disabled", offset);
@@ -171,10 +172,10 @@ bool DebugReader::ReadChannel(std::string_view message, NcclProcess& process,
     }
   }
   const std::vector<std::string_view> parts = base::Split(*(via + 1), '/');
-  std::string transport = ReplaceInvalidUtf8(parts[0]);
+  std::string transport = base::ValidUtf8(parts[0]);
   if (parts.size() > 1 && parts[0] != "SHM") {
     transport += '/';
-    transport += ReplaceInvalidUtf8(parts[1]);
+    transport += base::ValidUtf8(parts[1]);
   }
   const bool gpu_direct =
       std::find(parts.begin(), parts.end(), "GDRDMA") != parts.end();
@@ -202,7 +203,7 @@ bool DebugReader::ReadChannel(std::string_view message, NcclProcess& process,
 bool DebugReader::ReadInterfaces(std::string_view message, const std::string& host) {
   const size_t found = message.find(" : Using ");
   if (found == std::string_view::npos) return false;
-  const std::string kind = ReplaceInvalidUtf8(base::Trim(message.substr(0, found)));
+  const std::string kind = base::ValidUtf8(base::Trim(message.substr(0, found)));
   std::string_view list = message.substr(found + 9);
   list = list.substr(0, list.find(';'));
   for (std::string_view word : Words(list)) {
@@ -212,8 +213,7 @@ bool DebugReader::ReadInterfaces(std::string_view message, const std::string& ho
     }
     if (kind != "NET/IB") word = word.substr(0, word.find(':'));
     if (word.empty()) continue;
-    log_.interfaces.insert(
-        {.kind = kind, .name = ReplaceInvalidUtf8(word), .host = host});
+    log_.interfaces.insert({.kind = kind, .name = base::ValidUtf8(word), .host = host});
   }
   return true;
 }
@@ -230,7 +230,7 @@ bool DebugReader::ReadCommunicator(std::string_view message, NcclProcess& proces
   process.ranks.insert(static_cast<int32_t>(*rank));
   std::string id;
   for (size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i] == "commId") id = ReplaceInvalidUtf8(words[i + 1]);
+    if (words[i] == "commId") id = base::ValidUtf8(words[i + 1]);
   }
   // Old versions have no id, and the pointer differs on every rank.
   if (id.empty()) id = fmt::format("{} ranks", *ranks);
@@ -266,7 +266,7 @@ void DebugReader::ReadInfo(std::string_view message, NcclProcess& process,
                            int64_t offset) {
   constexpr std::string_view kNetwork = "Using network ";
   if (message.starts_with(kNetwork)) {
-    process.network = ReplaceInvalidUtf8(base::Trim(message.substr(kNetwork.size())));
+    process.network = base::ValidUtf8(base::Trim(message.substr(kNetwork.size())));
     if (process.network == "Socket") Mention("socket_network_chosen", offset);
     return;
   }
@@ -280,7 +280,7 @@ void DebugReader::ReadInfo(std::string_view message, NcclProcess& process,
 
 void DebugReader::ReadWarning(std::string_view message, const std::string& host,
                               int64_t offset) {
-  const std::string text = ReplaceInvalidUtf8(base::Trim(message));
+  const std::string text = base::ValidUtf8(base::Trim(message));
   const auto [found, added] = warning_index_.try_emplace(text, log_.warnings.size());
   if (added) log_.warnings.push_back({.text = text, .first_offset = offset});
   NcclWarning& warning = log_.warnings[found->second];

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "json_scanner.h"
+#include "stepslack/base/utf8.h"
 
 namespace stepslack::trace {
 namespace {
@@ -447,7 +448,7 @@ base::Json PickleReader::ConvertDict(const Node& node) const {
     const NodeId value = node.items[i + 1];
     std::string text = nodes_[key].kind == NodeKind::kInt
                            ? std::to_string(nodes_[key].number)
-                           : ReplaceInvalidUtf8(nodes_[key].text);
+                           : base::ValidUtf8(nodes_[key].text);
     object.insert_or_assign(std::move(text), IsShort(key, value)
                                                  ? ConvertList(ShortItems(value))
                                                  : Convert(value));
@@ -468,7 +469,7 @@ base::Json PickleReader::Convert(NodeId id) const {
     case NodeKind::kDouble:
       return base::Json(node.real);
     case NodeKind::kText:
-      return base::Json(ReplaceInvalidUtf8(node.text));
+      return base::Json(base::ValidUtf8(node.text));
     case NodeKind::kList:
       return ConvertList(node.items);
     case NodeKind::kDict:

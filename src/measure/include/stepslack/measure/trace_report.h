@@ -28,7 +28,8 @@ namespace stepslack::measure {
 
 // One input and what became of it.
 struct InputRow {
-  std::string name;
+  std::string name;  // to show
+  std::string path;  // of the file, or of the archive
   trace::InputFormat format = trace::InputFormat::kUnknown;
   bool used = false;
   std::string note;  // why it was not used, or how its rank was found

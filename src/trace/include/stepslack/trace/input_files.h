@@ -38,7 +38,11 @@ InputFormat DetectFormat(std::string_view head);
 // Regular files below the paths, sorted, without duplicates. A path may be a file, a
 // folder (searched with its sub-folders; names that begin with a dot are left out) or a
 // pattern with * ? [ ]. Errors: TRACE-0005 (nothing there), TRACE-0006 (no file in it).
-base::Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths);
+struct FoundFiles {
+  std::vector<std::string> files;
+  std::vector<std::string> unreadable;  // folders that could not be searched, sorted
+};
+base::Result<FoundFiles> ExpandPaths(std::span<const std::string> paths);
 
 // One input: a file, or a member of a tar archive ("traces.tar.gz!rank0.json").
 struct Input {

@@ -1,6 +1,6 @@
-#include "utf8.h"
+#include "stepslack/base/utf8.h"
 
-namespace stepslack::render {
+namespace stepslack::base {
 
 CodePoint DecodeUtf8(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
@@ -42,4 +42,34 @@ size_t Columns(std::string_view text) {
   return columns;
 }
 
-}  // namespace stepslack::render
+std::string ValidUtf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint point = DecodeUtf8(text, at);
+    out +=
+        point.valid ? text.substr(at, point.bytes) : std::string_view("\xEF\xBF\xBD");
+    at += point.bytes;
+  }
+  return out;
+}
+
+std::string OneLine(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint point = DecodeUtf8(text, at);
+    if (point.valid &&
+        (point.value == '\n' || point.value == '\r' || point.value == '\t')) {
+      out += ' ';
+    } else if (!point.valid || IsControl(point.value)) {
+      out += "\xEF\xBF\xBD";
+    } else {
+      out += text.substr(at, point.bytes);
+    }
+    at += point.bytes;
+  }
+  return out;
+}
+
+}  // namespace stepslack::base

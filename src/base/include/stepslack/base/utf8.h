@@ -3,9 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
-namespace stepslack::render {
+namespace stepslack::base {
 
 struct CodePoint {
   uint32_t value = 0;
@@ -23,4 +24,11 @@ bool IsControl(uint32_t value);
 // Terminal columns: one per code point, two for wide East Asian ones.
 size_t Columns(std::string_view text);
 
-}  // namespace stepslack::render
+// The text with every byte that is no part of a code point replaced by U+FFFD.
+std::string ValidUtf8(std::string_view text);
+
+// One line that is safe to print: line ends and tabs become spaces, other controls and
+// damaged bytes U+FFFD, so that no escape reaches a terminal.
+std::string OneLine(std::string_view text);
+
+}  // namespace stepslack::base
