@@ -11,7 +11,7 @@ namespace stepslack::analyze {
 namespace {
 
 constexpr int kSweeps = 3;
-constexpr int64_t kConstantAboveNs = 1'000'000;
+constexpr int64_t kConstantAboveNs = 200'000;
 constexpr size_t kConstantSets = 5;
 constexpr int64_t kConstantShare = 20;  // scatter at most 1/20 of the offset
 
@@ -186,17 +186,47 @@ void ClockSolver::CentreParts() {
   }
 }
 
+// The two most extreme values, so that one member can be taken out again.
+struct Extremes {
+  int64_t starts[2] = {std::numeric_limits<int64_t>::min(),
+                       std::numeric_limits<int64_t>::min()};
+  int64_t first_ends[2] = {std::numeric_limits<int64_t>::max(),
+                           std::numeric_limits<int64_t>::max()};
+  int64_t last_ends[2] = {std::numeric_limits<int64_t>::min(),
+                          std::numeric_limits<int64_t>::min()};
+  int64_t longest = 0;
+
+  void Add(int64_t start, int64_t end) {
+    starts[1] = std::max(starts[1], std::min(start, starts[0]));
+    starts[0] = std::max(starts[0], start);
+    first_ends[1] = std::min(first_ends[1], std::max(end, first_ends[0]));
+    first_ends[0] = std::min(first_ends[0], end);
+    last_ends[1] = std::max(last_ends[1], std::min(end, last_ends[0]));
+    last_ends[0] = std::max(last_ends[0], end);
+    longest = std::max(longest, end - start);
+  }
+};
+
+// As cross_rank.cc refuses a collective: an end before the last start, or ends further
+// apart than the longest of it took.
+int Broken(int64_t last_start, int64_t first_end, int64_t last_end, int64_t longest,
+           int64_t tolerance) {
+  return first_end + tolerance < last_start ||
+                 last_end - first_end > longest + tolerance
+             ? 1
+             : 0;
+}
+
 int64_t ClockSolver::CountViolations() const {
   int64_t count = 0;
   for (size_t s = 0; s < samples_.sets(); ++s) {
-    int64_t last_start = std::numeric_limits<int64_t>::min();
-    int64_t first_end = std::numeric_limits<int64_t>::max();
+    Extremes of;
     for (const ClockMember& m : samples_.Set(s)) {
       const int64_t correction = estimate_.Correction(m.rank);
-      last_start = std::max(last_start, m.start_ns - correction);
-      first_end = std::min(first_end, m.end_ns - correction);
+      of.Add(m.start_ns - correction, m.end_ns - correction);
     }
-    count += first_end + options_.tolerance_ns < last_start ? 1 : 0;
+    count += Broken(of.starts[0], of.first_ends[0], of.last_ends[0], of.longest,
+                    options_.tolerance_ns);
   }
   return count;
 }
@@ -206,32 +236,24 @@ int64_t ClockSolver::CountViolations() const {
 std::vector<int64_t> ClockSolver::HarmWithout() const {
   std::vector<int64_t> harm(samples_.ranks, 0);
   for (size_t s = 0; s < samples_.sets(); ++s) {
-    int64_t starts[2] = {std::numeric_limits<int64_t>::min(),
-                         std::numeric_limits<int64_t>::min()};
-    int64_t ends[2] = {std::numeric_limits<int64_t>::max(),
-                       std::numeric_limits<int64_t>::max()};
+    Extremes of;
     for (const ClockMember& m : samples_.Set(s)) {
       const int64_t correction = estimate_.Correction(m.rank);
-      const int64_t start = m.start_ns - correction;
-      const int64_t end = m.end_ns - correction;
-      starts[1] = std::max(starts[1], std::min(start, starts[0]));
-      starts[0] = std::max(starts[0], start);
-      ends[1] = std::min(ends[1], std::max(end, ends[0]));
-      ends[0] = std::min(ends[0], end);
+      of.Add(m.start_ns - correction, m.end_ns - correction);
     }
-    const auto broken = [&](int64_t last_start, int64_t first_end) {
-      return first_end + options_.tolerance_ns < last_start ? 1 : 0;
-    };
-    const int now = broken(starts[0], ends[0]);
+    const int now = Broken(of.starts[0], of.first_ends[0], of.last_ends[0], of.longest,
+                           options_.tolerance_ns);
     for (const ClockMember& m : samples_.Set(s)) {
       if (!estimate_.applied[m.rank]) continue;
       const int64_t correction = estimate_.Correction(m.rank);
-      const int64_t others_start =
-          m.start_ns - correction == starts[0] ? starts[1] : starts[0];
-      const int64_t others_end = m.end_ns - correction == ends[0] ? ends[1] : ends[0];
-      harm[m.rank] +=
-          broken(std::max(others_start, m.start_ns), std::min(others_end, m.end_ns)) -
-          now;
+      const auto without = [&](const int64_t(&two)[2], int64_t own) {
+        return own - correction == two[0] ? two[1] : two[0];
+      };
+      harm[m.rank] += Broken(std::max(without(of.starts, m.start_ns), m.start_ns),
+                             std::min(without(of.first_ends, m.end_ns), m.end_ns),
+                             std::max(without(of.last_ends, m.end_ns), m.end_ns),
+                             of.longest, options_.tolerance_ns) -
+                      now;
     }
   }
   return harm;

@@ -47,6 +47,15 @@ PopFactors MeasurePop(std::span<const RankTrace> traces, const CrossRank& cross)
     pop.reasons = cross.reasons;
     return pop;
   }
+  const bool one_device = std::all_of(
+      traces.begin(), traces.end(),
+      [&traces](const RankTrace& trace) { return trace.device == traces[0].device; });
+  if (!one_device) {
+    pop.reasons.push_back(
+        "some ranks were measured on their device and others on the CPU only; their "
+        "useful times can not be compared");
+    return pop;
+  }
   const RankWindows windows = WindowsOf(traces, cross);
   pop.window = windows.steps ? fmt::format("steps {} to {}", windows.first_step,
                                            windows.last_step)

@@ -174,7 +174,7 @@ int64_t BaseTime(const EventStore& first, int64_t offset_ns) {
   return (steps - 1) * kBaseStepNs;
 }
 
-Json::Object FactsOf(std::span<const ExportSource> sources) {
+Json::Object FactsOf(std::span<const ExportSource> sources, int64_t world_size) {
   std::set<int32_t> ranks;
   for (const ExportSource& source : sources) ranks.insert(source.rank);
   Json merged;
@@ -182,6 +182,11 @@ Json::Object FactsOf(std::span<const ExportSource> sources) {
   merged.Set("sources", static_cast<int64_t>(sources.size()));
   Json::Object facts;
   facts["stepslackMerged"] = merged;
+  if (world_size > 0) {
+    Json distributed;
+    distributed.Set("world_size", world_size);
+    facts["distributedInfo"] = distributed;
+  }
   return facts;
 }
 
@@ -189,13 +194,13 @@ Json::Object FactsOf(std::span<const ExportSource> sources) {
 
 base::Result<Written> ExportMerged(std::span<const ExportSource> sources,
                                    std::span<const VerdictMark> marks,
-                                   const std::string& output) {
+                                   const std::string& output, int64_t world_size) {
   SS_RETURN_IF_ERROR(CheckInput(sources, marks));
   SS_RETURN_IF_ERROR(CheckPlace(sources, output));
   SS_TRY(EventStore store, trace::ReadKinetoTrace(sources.front().path));
   SS_TRY(KinetoStream stream,
          KinetoStream::Open(output, BaseTime(store, sources.front().offset_ns),
-                            FactsOf(sources)));
+                            FactsOf(sources, world_size)));
   AddMarks(marks, stream);
   Written written;
   ThreadCounts threads;

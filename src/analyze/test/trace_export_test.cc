@@ -200,7 +200,7 @@ TEST_F(TraceExport, RefusesWhatItCannotExportAndLeavesNoFile) {
   EXPECT_EQ(ExportMerged(good, backward, Path("m.json")).error().id, "RENDER-0156");
   EXPECT_EQ(ExportMerged(good, {}, source).error().id, "RENDER-0157");
   const std::vector<ExportSource> missing = {{source, 0, 0}, {Path("none"), 1, 0}};
-  EXPECT_EQ(ExportMerged(missing, {}, Path("m.json")).error().id, "BASE-0001");
+  EXPECT_EQ(ExportMerged(missing, {}, Path("m.json")).error().id, "TRACE-0003");
   EXPECT_EQ(ExportMerged(good, {}, folder_).error().id, "RENDER-0154");
   EXPECT_EQ(base::ListFolder(folder_)->size(), 1u);  // the source
 }

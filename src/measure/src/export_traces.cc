@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "stepslack/analyze/trace_export.h"
 #include "stepslack/measure/measure_traces.h"
 
@@ -9,7 +11,9 @@ base::Result<std::string> ExportTraces(const TraceReport& report,
                                        const std::string& output) {
   std::vector<analyze::ExportSource> sources;
   size_t members = 0;
+  int64_t world_size = 0;
   for (const analyze::RankTrace& rank : report.ranks) {
+    world_size = std::max(world_size, rank.world_size);
     const int64_t correction = report.cross ? report.cross->Correction(rank.rank) : 0;
     for (const std::string& source : rank.sources) {
       if (source.find('!') != std::string::npos) {
@@ -31,7 +35,8 @@ base::Result<std::string> ExportTraces(const TraceReport& report,
     marks.push_back({place.rank, place.start_ns - correction, place.end_ns - correction,
                      fmt::format("rank {}", place.rank), place.what});
   }
-  SS_TRY(const analyze::Written written, analyze::ExportMerged(sources, marks, output));
+  SS_TRY(const analyze::Written written,
+         analyze::ExportMerged(sources, marks, output, world_size));
   std::string text =
       fmt::format("{}: {} ranks, {} events, {} marks, {} bytes\n", output,
                   written.ranks, written.events, written.marks, written.bytes);

@@ -60,7 +60,10 @@ constexpr std::array<Rule, 6> kRules = {{
      "communication kernels whose names HTA does not know; it counts them as compute",
      HasUnknownComm},
     {"HTA-LAUNCH", "device events whose launch lies outside the window; HTA drops them",
-     [](const RankTrace& rank) { return rank.launches.kernels_without_launch > 0; }},
+     [](const RankTrace& rank) {
+       // A trace without any launches says nothing about launches.
+       return rank.launches.matched > 0 && rank.launches.kernels_without_launch > 0;
+     }},
     {"HTA-CPUOP",
      "CPU operators that carry a stream argument; HTA counts them as kernels",
      [](const RankTrace& rank) {

@@ -56,6 +56,11 @@ void NoteRanks(TraceReport& report) {
            fmt::format("rank {}", rank.rank)});
     }
   }
+  if (report.import.Count(trace::kBytesAfterEnd) > 0) {
+    report.missing.push_back(
+        {"input", "bytes follow the end of a trace in its file; they are not read",
+         ""});
+  }
   std::vector<int64_t> absent;
   for (int64_t r = 0; r < std::min<int64_t>(world, 1'000'000); ++r) {
     const bool there = std::binary_search(
@@ -95,7 +100,7 @@ void NoteReasons(std::string part, const std::vector<std::string>& reasons,
 
 void CompareRanks(TraceReport& report) {
   if (report.ranks.empty()) {
-    for (const char* part : {"collectives", "pop", "critical_path", "steps"}) {
+    for (const char* part : {"collectives", "pop", "critical_path", "step_series"}) {
       report.missing.push_back({part, "no profiler trace among the inputs", ""});
     }
     return;
@@ -107,7 +112,7 @@ void CompareRanks(TraceReport& report) {
   NoteReasons("collectives", report.cross->reasons, report);
   NoteReasons("pop", report.pop.reasons, report);
   NoteReasons("critical_path", report.critical_path.reasons, report);
-  NoteReasons("steps", report.steps.reasons, report);
+  NoteReasons("step_series", report.steps.reasons, report);
 }
 
 }  // namespace

@@ -129,6 +129,9 @@ void AnalyzeRecords(TraceReport& report) {
       report.missing.push_back({"hang", hang.error().what, hang.error().where});
     }
   }
+  if (records.flight_dumps.empty()) {
+    report.missing.push_back({"hang", "no flight-recorder dump among the inputs", ""});
+  }
   if (records.op_traces.empty()) {
     report.missing.push_back({"what_if", "no op trace among the inputs", ""});
     return;

@@ -9,7 +9,17 @@
 namespace stepslack::render {
 namespace {
 
-using base::OneLine;
+// Line ends and tabs are data here; other controls could reach a terminal.
+std::string WithoutControls(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const base::CodePoint point = base::DecodeUtf8(text, at);
+    const bool keep = point.valid && !base::IsControl(point.value);
+    out += keep ? std::string_view(text).substr(at, point.bytes) : "\xEF\xBF\xBD";
+    at += point.bytes;
+  }
+  return out;
+}
 
 std::string Quoted(const std::string& text) {
   if (text.find_first_of("\",\r\n") == std::string::npos) return text;
@@ -58,7 +68,7 @@ void AppendCell(const Cell& cell, bool expanded, std::vector<std::string>& field
   }
   const auto* number = std::get_if<double>(&cell);
   fields.push_back(number != nullptr ? Exact(*number)
-                                     : OneLine(std::get<std::string>(cell)));
+                                     : WithoutControls(std::get<std::string>(cell)));
   if (expanded) fields.insert(fields.end(), 4, "");
 }
 

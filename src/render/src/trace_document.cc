@@ -200,7 +200,8 @@ base::Result<std::string> RenderTraceTimeline(const measure::TraceReport& report
   }
   TimelinePage page;
   page.title = "Timeline of all ranks";
-  page.note = fmt::format("{} ranks; times on the common clock", report.ranks.size());
+  page.note = fmt::format("{} rank{}; times on the common clock", report.ranks.size(),
+                          report.ranks.size() == 1 ? "" : "s");
   page.traces = report.ranks;
   page.pyramid = &pyramid;
   page.waits = waits;

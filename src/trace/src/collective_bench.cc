@@ -31,7 +31,9 @@ base::Json TimingToJson(const std::optional<BenchTiming>& timing) {
   if (!timing) return base::Json();
   base::Json json;
   json.Set("time_ns", timing->time_ns);
-  json.Set("algorithm_gb_per_s", timing->algorithm_gb_per_s);
+  json.Set("algorithm_gb_per_s", timing->algorithm_gb_per_s > 0
+                                     ? base::Json(timing->algorithm_gb_per_s)
+                                     : base::Json());
   json.Set("bus_gb_per_s", timing->bus_gb_per_s);
   json.Set("wrong", timing->wrong < 0 ? base::Json() : base::Json(timing->wrong));
   return json;
@@ -96,7 +98,8 @@ base::Json ToJson(const CollectiveBench& bench) {
   json.Set("collective", bench.collective);
   json.Set("version", bench.version);
   json.Set("settings", bench.settings);
-  json.Set("world_size", bench.world_size);
+  json.Set("world_size",
+           bench.world_size > 0 ? base::Json(bench.world_size) : base::Json());
   json.Set("average_bus_gb_per_s", bench.average_bus_gb_per_s
                                        ? base::Json(*bench.average_bus_gb_per_s)
                                        : base::Json());
@@ -109,10 +112,10 @@ base::Json ToJson(const CollectiveBench& bench) {
   for (const BenchRow& row : bench.rows) {
     base::Json item;
     item.Set("bytes", row.bytes);
-    item.Set("elements", row.elements);
+    item.Set("elements", row.elements > 0 ? base::Json(row.elements) : base::Json());
     item.Set("dtype", row.dtype);
     item.Set("reduction", row.reduction);
-    item.Set("root", row.root);
+    item.Set("root", row.root >= 0 ? base::Json(row.root) : base::Json());
     item.Set("rank", row.rank < 0 ? base::Json() : base::Json(row.rank));
     item.Set("out_of_place", TimingToJson(row.out_of_place));
     item.Set("in_place", TimingToJson(row.in_place));

@@ -245,7 +245,17 @@ void EventBuilder::Begin(const RawEvent& event, int64_t offset) {
     store_.stats.Add("malformed event", Severity::kError, offset);
     return;
   }
-  stack.push_back({*ts, offset, Intern(event.category), Intern(event.name)});
+  Begun begun;
+  begun.start = *ts;
+  begun.offset = offset;
+  begun.category = Intern(event.category);
+  begun.name = Intern(event.name);
+  begun.stream = StreamNumber(event.stream);
+  begun.correlation = IntOf(event.correlation).value_or(0);
+  begun.external_id = IntOf(event.external_id).value_or(0);
+  begun.has_collective = !event.collective.text.empty();
+  if (begun.has_collective) begun.collective = ArgsOf(event);
+  stack.push_back(begun);
 }
 
 void EventBuilder::End(const RawEvent& event, int64_t offset) {
@@ -266,15 +276,22 @@ void EventBuilder::End(const RawEvent& event, int64_t offset) {
   ++store_.events_read;
   const CategoryKind kind = KindOfCategory(store_.strings.Get(begun.category));
   int32_t collective = kNoCollective;
-  if (IsNamedCollective(begun.name, kind)) {
-    CollectiveArgs args;
-    args.name =
-        store_.strings.Intern(CanonicalCollectiveName(store_.strings.Get(begun.name)));
+  const std::string_view name = store_.strings.Get(begun.name);
+  if (IsCollectiveSpan(name, kind, begun.has_collective, names_)) {
+    CollectiveArgs args = begun.collective;
+    if (!begun.has_collective) {
+      args.name = store_.strings.Intern(CanonicalCollectiveName(name));
+    }
     store_.collectives.push_back(args);
     collective = static_cast<int32_t>(store_.collectives.size() - 1);
   }
+  // Arguments stand on the begin; what the end repeats or adds counts as well.
+  const int32_t stream = StreamNumber(event.stream);
   store_.Append(begun.start, std::max(begun.start, *ts), -1, process, thread,
-                begun.category, begun.name, collective, StreamNumber(event.stream));
+                begun.category, begun.name, collective,
+                stream == kNoStream ? begun.stream : stream,
+                IntOf(event.correlation).value_or(begun.correlation),
+                IntOf(event.external_id).value_or(begun.external_id));
 }
 
 bool EventBuilder::IsNamedCollective(StringId name, CategoryKind kind) {

@@ -36,6 +36,11 @@ class EventBuilder {
     int64_t offset = 0;
     StringId category = 0;
     StringId name = 0;
+    int32_t stream = kNoStream;
+    int64_t correlation = 0;
+    int64_t external_id = 0;
+    bool has_collective = false;
+    CollectiveArgs collective;
   };
 
   void AddComplete(const RawEvent& event, int64_t offset);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "json_scanner.h"
@@ -70,6 +71,22 @@ void ReadGroups(const base::Json& config, FlightDump& dump) {
     group.ranks = RanksOf(value["ranks"]);
     dump.groups.insert_or_assign(group.name, std::move(group));
   }
+}
+
+// A process configures only groups that it is a member of, so the one rank that all of
+// them have is its own; -1 when they have several or none.
+int32_t OnlyCommonRank(const FlightDump& dump) {
+  std::vector<int32_t> common;
+  bool first = true;
+  for (const auto& [name, group] : dump.groups) {
+    if (group.ranks.empty()) continue;
+    std::vector<int32_t> both;
+    std::set_intersection(common.begin(), common.end(), group.ranks.begin(),
+                          group.ranks.end(), std::back_inserter(both));
+    common = first ? group.ranks : std::move(both);
+    first = false;
+  }
+  return common.size() == 1 ? common.front() : -1;
 }
 
 void ReadStatus(const base::Json& status, FlightDump& dump) {
@@ -332,7 +349,13 @@ base::Result<FlightDump> ParseFlightRecorder(std::string_view text,
   }
   dump.rank = options.rank;
   if (dump.rank < 0) dump.rank = claimed;
-  if (dump.rank < 0) dump.rank = RankOfDumpName(name);
+  const int32_t named = RankOfDumpName(name);
+  if (dump.rank < 0) dump.rank = OnlyCommonRank(dump);
+  if (dump.rank < 0) dump.rank = named;
+  if (named >= 0 && named != dump.rank) {
+    dump.stats.Add("rank in the file name differs from the one in the dump",
+                   Severity::kWarning, 0);
+  }
   std::stable_sort(dump.entries.begin(), dump.entries.end(),
                    [](const FlightEntry& a, const FlightEntry& b) {
                      return a.record_id < b.record_id;

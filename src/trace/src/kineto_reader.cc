@@ -113,7 +113,7 @@ bool KinetoImport::ReadRootMembers() {
       scanner_.SkipSpace();
       if (scanner_.AtEnd() && More(scanner_.position())) scanner_.SkipSpace();
       if (!scanner_.AtEnd()) {
-        Count("bytes after the end, not read", Severity::kWarning, scanner_.position());
+        Count(kBytesAfterEnd, Severity::kWarning, scanner_.position());
       }
       break;
     }

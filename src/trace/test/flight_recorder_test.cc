@@ -91,11 +91,23 @@ TEST(FlightRecorder, ReadsAPickleAndCountsABadEntryWithItsPlace) {
   ASSERT_EQ(dump.entries.size(), 1u);
   EXPECT_EQ(dump.entries[0].operation, "barrier");
   const auto& counts = dump.stats.counts();
-  ASSERT_EQ(counts.size(), 1u);
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(dump.stats.Count("rank in the file name differs from the one in the dump"),
+            1);
   EXPECT_EQ(counts.begin()->first, "entry without an operation or a sequence number");
   EXPECT_EQ(counts.begin()->second.count, 1);
   EXPECT_EQ(counts.begin()->second.first_offset,
             static_cast<int64_t>(bytes.rfind("}(X")));
+}
+
+TEST(FlightRecorder, TheRankThatAllGroupsShareIsBelievedBeforeTheFileName) {
+  const auto dump = ParseFlightRecorder(
+      R"({"pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2]"},
+          "1": {"name": "1", "desc": "dp", "ranks": "[0, 2]"},
+          "2": {"name": "2", "desc": "tp", "ranks": "[1, 2]"}}, "entries": []})",
+      "_dump_0");
+  ASSERT_TRUE(dump.has_value());
+  EXPECT_EQ(dump->rank, 2);
 }
 
 TEST(FlightRecorder, OptionsNameTheRankBeforeAllElse) {

@@ -235,6 +235,22 @@ TEST_F(KinetoFile, ABrokenEventFarFromAnyBoundaryIsLeftBehind) {
   EXPECT_FALSE(store->truncated);
 }
 
+TEST_F(KinetoFile, ABeginCarriesTheArgumentsOfItsSpan) {
+  const auto store = ReadKinetoTrace(Write("pairs.json", R"([
+    {"ph": "B", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7,
+     "ts": 5, "args": {"stream": 20, "correlation": 31, "Collective name": "allreduce",
+     "In msg nelems": 10, "dtype": "Float", "Group size": 2, "Seq": 4}},
+    {"ph": "E", "pid": 0, "tid": 7, "ts": 9.5}])"));
+  ASSERT_TRUE(store.has_value());
+  ASSERT_EQ(store->size(), 1u);
+  EXPECT_EQ(store->end_ns[0] - store->start_ns[0], 4500);
+  EXPECT_EQ(store->stream[0], 20);
+  EXPECT_EQ(store->correlation[0], 31);
+  ASSERT_EQ(store->collective[0], 0);
+  EXPECT_EQ(store->collectives[0].bytes, 40);
+  EXPECT_EQ(store->collectives[0].seq, 4);
+}
+
 TEST_F(KinetoFile, TimesThatTheWriterClampedToItsBaseAreLeftOut) {
   const std::string far = Event("a", "5000000000000", "2") + "," + Event("b", "0", "7");
   const std::string near = Event("a", "50", "2") + "," + Event("b", "0", "7");

@@ -45,6 +45,7 @@ struct Written {
   trace::ImportStats stats;  // of all sources
 };
 
+// `world_size`: of the job, as distributedInfo says it in the file; 0: not known.
 // Gzip-compressed when `output` ends in ".gz". Several sources may be of one rank;
 // their threads stay apart. Errors: those of trace::ReadKinetoTrace; RENDER-0153,
 // RENDER-0154 (cannot write); RENDER-0155 (no sources), RENDER-0156 (an offset or mark
@@ -52,6 +53,6 @@ struct Written {
 // sources). After an error no file is left.
 base::Result<Written> ExportMerged(std::span<const ExportSource> sources,
                                    std::span<const VerdictMark> marks,
-                                   const std::string& output);
+                                   const std::string& output, int64_t world_size = 0);
 
 }  // namespace stepslack::analyze

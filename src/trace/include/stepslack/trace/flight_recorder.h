@@ -89,9 +89,9 @@ struct FlightOptions {
 // with its keys and without `traceEvents`. `head` are the first bytes, 4 KiB or more.
 bool LooksLikeFlightRecorder(std::string_view head);
 
-// The rank is that of the options, else the `rank` member of the root, else what
-// `RankOfDumpName(name)` finds. Errors: TRACE-0100 to TRACE-0102 (the pickle),
-// TRACE-0103 (not a dump).
+// The rank is that of the options, else the `rank` member of the root, else the only
+// one that all groups of pg_config have, else what `RankOfDumpName(name)` finds.
+// Errors: TRACE-0100 to TRACE-0102 (the pickle), TRACE-0103 (not a dump).
 base::Result<FlightDump> ParseFlightRecorder(std::string_view text,
                                              std::string_view name,
                                              const FlightOptions& options = {});

@@ -16,6 +16,7 @@ std::string_view ToString(Severity severity);
 // Counters that others look for.
 inline constexpr std::string_view kSyncOnDevice =
     "wait of the device, not counted as its work";
+inline constexpr std::string_view kBytesAfterEnd = "bytes after the end, not read";
 inline constexpr std::string_view kOperatorOnStream =
     "operator that names a stream, not counted as device work";
 
