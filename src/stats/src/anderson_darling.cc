@@ -123,7 +123,8 @@ TestResult AndersonDarlingTest(std::span<const double> x, std::span<const double
       [&](const std::vector<bool>& in_first) {
         return (MidrankStatistic(groups, in_first) - 1) / sigma;
       },
-      options, "Anderson-Darling, midranks, normalised; permutation");
+      options, 4 * static_cast<double>(x.size() + y.size()),
+      "Anderson-Darling, midranks, normalised; permutation");
 }
 
 }  // namespace stepslack::stats

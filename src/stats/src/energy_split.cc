@@ -14,6 +14,12 @@ namespace {
 
 constexpr size_t kMaxSplitValues = 5000;
 constexpr size_t kMaxPointValues = 2000;
+constexpr double kMaxWork = 2e9;
+
+double Work(size_t n, int64_t resamples) {
+  const double count = static_cast<double>(n);
+  return count * count * static_cast<double>(resamples);
+}
 
 struct Best {
   size_t index = 0;
@@ -117,9 +123,11 @@ EnergyChangePoints FindEnergyChangePoints(std::span<const double> values,
                                           const EnergyChangeOptions& options) {
   EnergyChangePoints result;
   if (values.size() > kMaxPointValues || !AllFinite(values) ||
-      options.min_segment < 2 || options.resamples < 19 || options.resamples > 9999) {
+      options.min_segment < 2 || options.resamples < 19 || options.resamples > 9999 ||
+      Work(values.size(), options.resamples) > kMaxWork) {
     result.method =
-        "needs at most 2000 finite values, segments of two, 19 to 9999 resamples";
+        "needs at most 2000 finite values, segments of two, 19 to 9999 resamples, "
+        "and at most 2e9 distances a split";
     return result;
   }
   result.method = fmt::format("E-divisive, alpha 1, {} shuffles, seed {}",

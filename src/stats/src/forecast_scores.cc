@@ -11,6 +11,7 @@ namespace stepslack::stats {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr int kMaxLevels = 1'000'000;
 constexpr double kPi = 3.14159265358979323846;
 // Levels such as 0.3 are not exact in binary, and neither is (n + 1)(1 - alpha).
 constexpr double kRounding = 1e-9;
@@ -93,7 +94,8 @@ CoverageCurve ComputeCoverageCurve(std::span<const GaussianForecast> forecasts,
 
 std::vector<double> EvenLevels(int count) {
   std::vector<double> levels;
-  for (int i = 0; i < count && count >= 2; ++i) {
+  if (count < 2 || count > kMaxLevels) return levels;
+  for (int i = 0; i < count; ++i) {
     levels.push_back(static_cast<double>(i) / static_cast<double>(count - 1));
   }
   return levels;

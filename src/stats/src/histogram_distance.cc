@@ -11,6 +11,7 @@ namespace stepslack::stats {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr int kMaxBins = 10'000;
 using Shares = std::vector<double>;
 
 // Empty when they are no distribution.
@@ -143,7 +144,7 @@ std::vector<double> QuantileEdges(std::span<const double> reference, int bins) {
   for (double v : reference) {
     if (std::isfinite(v)) finite.push_back(v);
   }
-  if (finite.empty() || bins < 2) return {};
+  if (finite.empty() || bins < 2 || bins > kMaxBins) return {};
   std::sort(finite.begin(), finite.end());
   std::vector<double> edges;
   for (int i = 1; i < bins; ++i) {

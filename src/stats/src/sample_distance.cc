@@ -102,7 +102,8 @@ TestResult EnergyTest(std::span<const double> x, std::span<const double> y,
         }
         return std::sqrt(2 * area);
       },
-      options, "energy distance sqrt(2 integral (F - G)^2); permutation");
+      options, 4 * static_cast<double>(x.size() + y.size()),
+      "energy distance sqrt(2 integral (F - G)^2); permutation");
 }
 
 }  // namespace stepslack::stats

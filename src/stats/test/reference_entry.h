@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -76,6 +77,9 @@ struct ReferenceCheck {
   const char* id;
   void (*check)(Entry&);
 };
+inline void PrintTo(const ReferenceCheck& check, std::ostream* out) {
+  *out << check.id;
+}
 using ReferenceChecks = std::vector<ReferenceCheck>;
 
 ReferenceChecks InferenceChecks();

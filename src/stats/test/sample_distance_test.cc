@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "split_permutation.h"
 #include "stepslack/stats/contingency.h"
 #include "stepslack/stats/histogram_distance.h"
 #include "stepslack/stats/kernel_mmd.h"
@@ -96,6 +97,19 @@ TEST(MmdTest, NeedsTwoRowsASideAndOneWidth) {
   EXPECT_FALSE(MmdTest({x, 2}, {x, 1}).mmd2.has_value());
   const Values same = {1, 1};
   EXPECT_EQ(MmdTest({same, 1}, {same, 1}).test.method, "the median distance is zero");
+}
+
+TEST(SplitPermutationTest, LimitsItsWorkAndSaysHowMuchWasDone) {
+  int64_t calls = 0;
+  const auto constant = [&](const std::vector<bool>&) {
+    ++calls;
+    return 1.0;
+  };
+  const auto test = SplitPermutationTest(20, 10, constant, {}, 1e9, "costly");
+  EXPECT_EQ(test.method, "costly, 99 random splits, seed 1");
+  EXPECT_EQ(calls, 100);
+  EXPECT_NEAR(*test.p, 1, kTight);
+  EXPECT_TRUE(SplitPermutationTest(6, 3, constant, {}, 1, "cheap").exact);
 }
 
 TEST(RankCorrelate, IsOneForTheSameOrder) {

@@ -50,7 +50,8 @@ struct EnergyChangePoints {
 // (exceed + 1) / (resamples + 1)); segments are split until it is not significant. The
 // second part of a split runs to the end of its segment (the R package ecp also tries
 // shorter ones). Shuffling assumes independent values: autocorrelated steps give too
-// many points, so thin them or take medians of blocks first. At most 2000 values.
+// many points, so thin them or take medians of blocks first. At most 2000 values, and
+// n^2 * resamples at most 2e9.
 EnergyChangePoints FindEnergyChangePoints(std::span<const double> values,
                                           const EnergyChangeOptions& options = {});
 

@@ -49,7 +49,7 @@ struct CoverageCurve {
 CoverageCurve ComputeCoverageCurve(std::span<const GaussianForecast> forecasts,
                                    std::span<const double> y,
                                    std::span<const double> levels);
-// count >= 2 levels from 0 to 1, both included.
+// `count` levels from 0 to 1, both included; empty unless 2 to 1,000,000.
 std::vector<double> EvenLevels(int count);
 
 // Split conformal (Papadopoulos et al. 2002; Lei et al. 2018): the k-th smallest score,

@@ -50,8 +50,8 @@ double PopulationStabilityIndex(std::span<const double> expected,
 double PsiWithoutDrift(int64_t bins, double n, double m);
 
 // Inner edges at the type-7 quantiles of the reference at 1 / bins, 2 / bins, ...;
-// equal edges are merged, so heavy ties give fewer bins. Empty when bins < 2 or
-// nothing is finite.
+// equal edges are merged, so heavy ties give fewer bins. Empty unless 2 to
+// 10,000 bins, or when nothing is finite.
 std::vector<double> QuantileEdges(std::span<const double> reference, int bins);
 // Counts in (-inf, e0), [e0, e1), ..., [last, inf). Values that are not finite are
 // counted in no bin. `inner_edges` ascend.

@@ -25,8 +25,8 @@ struct MmdResult {
 // Kernel exp(-|a - b|^2 / h) with h the median squared distance over all pairs of
 // different pooled rows, the same for all permutations. No value when a side has fewer
 // than two rows, widths differ, a value is not finite, there are more than 2000 rows in
-// all, or h is zero. O(resamples rows^2): above 4e9 the resamples are reduced (99 at
-// least) and `method` states how many were drawn.
+// all, or h is zero. O(resamples rows^2): the resamples are reduced when that is too
+// much (99 at least), and `method` states how many were drawn.
 MmdResult MmdTest(const Rows& x, const Rows& y, const PermutationOptions& options = {});
 
 }  // namespace stepslack::stats

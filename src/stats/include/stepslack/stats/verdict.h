@@ -16,7 +16,7 @@ enum class ChangeVerdict { kRegressed, kImproved, kNoChange, kInconclusive };
 std::string_view ToString(ChangeVerdict verdict);  // "no change"
 
 struct ChangeRule {
-  // Smallest relative change that matters, above -1; 0.02: ratios within [1 / 1.02,
+  // Smallest relative change that matters, not negative; 0.02: ratios within [1 / 1.02,
   // 1.02] are the same. With 0 nothing can be shown to be "no change".
   double margin = 0.02;
   base::Direction better = base::Direction::kAtMost;  // kAtMost: lower is better
