@@ -17,6 +17,19 @@ std::vector<size_t> AscendingOrder(std::span<const double> p) {
   return order;
 }
 
+// From the largest p down: the least factor(rank) * p so far, rank counted from 0.
+template <typename Factor>
+std::vector<double> StepUp(std::span<const double> p, Factor factor) {
+  std::vector<double> adjusted(p.size());
+  const std::vector<size_t> order = AscendingOrder(p);
+  double running = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    running = std::min(running, factor(i) * Checked(p[order[i]]));
+    adjusted[order[i]] = running;
+  }
+  return adjusted;
+}
+
 }  // namespace
 
 std::vector<double> BonferroniAdjust(std::span<const double> p) {
@@ -39,17 +52,20 @@ std::vector<double> HolmAdjust(std::span<const double> p) {
   return adjusted;
 }
 
+std::vector<double> HochbergAdjust(std::span<const double> p) {
+  return StepUp(p, [&](size_t rank) { return static_cast<double>(p.size() - rank); });
+}
+
 std::vector<double> BenjaminiHochbergAdjust(std::span<const double> p) {
-  std::vector<double> adjusted(p.size());
-  const std::vector<size_t> order = AscendingOrder(p);
-  const double count = static_cast<double>(order.size());
-  double running = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const double factor = count / static_cast<double>(i + 1);
-    running = std::min(running, factor * Checked(p[order[i]]));
-    adjusted[order[i]] = running;
-  }
-  return adjusted;
+  const double count = static_cast<double>(p.size());
+  return StepUp(p, [&](size_t rank) { return count / static_cast<double>(rank + 1); });
+}
+
+std::vector<double> BenjaminiYekutieliAdjust(std::span<const double> p) {
+  double harmonic = 0;
+  for (size_t i = 1; i <= p.size(); ++i) harmonic += 1 / static_cast<double>(i);
+  const double count = static_cast<double>(p.size()) * harmonic;
+  return StepUp(p, [&](size_t rank) { return count / static_cast<double>(rank + 1); });
 }
 
 double FamilyWiseError(double alpha, int tests) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sample.h"
+#include "split_permutation.h"
 #include "stepslack/base/random.h"
 #include "stepslack/stats/exact_tests.h"
 
@@ -29,16 +30,6 @@ double Tolerance(std::span<const double> values) {
   double sum = 0;
   for (double v : values) sum += std::fabs(v);
   return 1e-12 * sum;
-}
-
-// C(n, k), or `limit` + 1 when it is larger than `limit`.
-int64_t ChooseUpTo(int64_t n, int64_t k, int64_t limit) {
-  double value = 1;
-  for (int64_t i = 1; i <= std::min(k, n - k); ++i) {
-    value = value * static_cast<double>(n - i + 1) / static_cast<double>(i);
-    if (value > static_cast<double>(limit) + 0.5) return limit + 1;
-  }
-  return static_cast<int64_t>(std::llround(value));
 }
 
 // Sums of all subsets of size k, in lexicographic order of their indices.

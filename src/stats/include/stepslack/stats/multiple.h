@@ -14,6 +14,11 @@ std::vector<double> HolmAdjust(std::span<const double> p);
 // Benjamini and Hochberg 1995: false discovery rate, independent or positively
 // dependent.
 std::vector<double> BenjaminiHochbergAdjust(std::span<const double> p);
+// Hochberg 1988: family-wise error, independent or positively dependent; never weaker
+// than Holm.
+std::vector<double> HochbergAdjust(std::span<const double> p);
+// Benjamini and Yekutieli 2001: false discovery rate, any dependence.
+std::vector<double> BenjaminiYekutieliAdjust(std::span<const double> p);
 
 // Chance of at least one false alarm in `tests` independent tests at `alpha`.
 double FamilyWiseError(double alpha, int tests);
