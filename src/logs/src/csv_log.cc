@@ -119,6 +119,10 @@ class CsvReader {
 
   bool empty() { return reader_.builder().empty(); }
 
+  void NoteOpenEnd(size_t offset) {
+    Count("last row without a line end, may be cut", Severity::kWarning, offset);
+  }
+
   base::Result<SeriesSet> Finish() {
     SS_TRY(SeriesSet set, reader_.Finish());
     if (chart_.is) {
@@ -180,6 +184,7 @@ base::Result<SeriesSet> ParseCsvLog(std::string_view text, std::string_view name
     const size_t offset = at + mark;
     reader.Add(TakeRecord(text, at, separator), offset);
   }
+  if (!text.empty() && text.back() != '\n') reader.NoteOpenEnd(text.size() + mark);
   if (reader.empty()) {
     return base::Fail(
         "LOGS-0010", base::ExitCode::kInput,

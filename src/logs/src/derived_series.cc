@@ -61,8 +61,8 @@ std::optional<Series> SecondsFromTimes(const SeriesSet& set) {
     if (!point.time_ns || !before.time_ns || *point.time_ns < *before.time_ns) continue;
     const double steps =
         static_cast<double>(point.step) - static_cast<double>(before.step);
-    const double elapsed_ns =
-        static_cast<double>(*point.time_ns) - static_cast<double>(*before.time_ns);
+    // Readers keep times within +-2^61 ns, so the difference fits.
+    const auto elapsed_ns = static_cast<double>(*point.time_ns - *before.time_ns);
     point.value = elapsed_ns / 1e9 / steps;
     seconds.points.push_back(point);
   }

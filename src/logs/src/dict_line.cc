@@ -1,12 +1,15 @@
 // Hugging Face Trainer prints its log records as Python dicts, without the step:
 // {'loss': 2.075, 'learning_rate': 0.0002, 'epoch': 0.04}. Newer releases print the
 // numbers as strings.
+#include <algorithm>
+
 #include "stepslack/base/text.h"
 #include "text_records.h"
 
 namespace stepslack::logs {
 namespace {
 
+constexpr int kMaxEvaluations = 16;
 constexpr std::string_view kNoStep = "order of the records: the log prints no step";
 
 bool Contains(std::string_view text, std::string_view part) {
@@ -59,11 +62,12 @@ LineResult ReadDictLine(const LogLine& line, TextLog& log) {
     if (pairs.back().first == "step") step = base::ParseInt(pairs.back().second);
   }
   if (train) ++log.dict_records;
-  const bool begun =
-      step
-          ? log.Begin(train ? "huggingface" : "huggingface evaluation", *step, line, at)
-          : log.Begin(train ? "huggingface" : "huggingface evaluation",
-                      log.dict_records, line, at, std::nullopt, kNoStep);
+  log.evaluations = train ? 0 : std::min(log.evaluations + 1, kMaxEvaluations);
+  // Evaluations of several data sets stand at one step: none of them is a restart.
+  std::string kind = "huggingface";
+  if (!train) kind += " evaluation " + std::to_string(log.evaluations);
+  const bool begun = log.Begin(kind, step.value_or(log.dict_records), line, at,
+                               std::nullopt, step ? std::string_view() : kNoStep);
   if (!begun) return LineResult::kTaken;
   for (const auto& [key, value] : pairs) {
     if (key != "step") log.builder().Text(NameOf(key), value);

@@ -9,6 +9,8 @@ namespace {
 
 constexpr size_t kMaxLabels = 100'000;
 
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Byte behind the control sequence that begins at `at` (ECMA-48 5.4: ESC [ ... final).
@@ -27,7 +29,7 @@ std::string NumberBehind(std::string_view text, std::string_view word) {
   for (size_t at = text.size(); at-- > 0;) {
     if (text.size() - at < word.size()) continue;
     size_t i = 0;
-    while (i < word.size() && (text[at + i] | 0x20) == word[i]) ++i;
+    while (i < word.size() && Lower(text[at + i]) == word[i]) ++i;
     if (i < word.size()) continue;
     size_t from = at + word.size();
     while (from < text.size() && text[from] == ' ') ++from;

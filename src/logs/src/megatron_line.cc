@@ -71,13 +71,16 @@ LineResult ReadValidation(const LogLine& line, size_t at, TextLog& log) {
   if (bar == std::string_view::npos) return LineResult::kNotMine;
   bool cut = false;
   const Fields fields = SplitFields(rest.substr(bar), cut);
-  if (!log.Begin("megatron evaluation", *step, line, at)) return LineResult::kTaken;
+  const bool test = rest.substr(0, bar).find("test set") != std::string_view::npos;
+  const std::string_view kind = test ? "megatron test" : "megatron evaluation";
+  if (!log.Begin(kind, *step, line, at)) return LineResult::kTaken;
   for (const auto& [name, text] : fields) {
     const auto value = ParseNumber(text);
     if (value && name == "lm loss value") {
-      log.builder().ValueAs(kEvalLoss, "", name, *value);
+      log.builder().ValueAs(test ? "test_loss" : kEvalLoss, "", name, *value);
     } else if (value && name == "lm loss PPL") {
-      log.builder().ValueAs("eval_perplexity", "", name, *value);
+      log.builder().ValueAs(test ? "test_perplexity" : "eval_perplexity", "", name,
+                            *value);
     } else {
       log.builder().Text(name, text);
     }
@@ -130,7 +133,12 @@ LineResult ReadMegatronLine(const LogLine& line, TextLog& log) {
   const auto head = ReadHead(line.text.substr(at));
   if (!head) return LineResult::kNotMine;
   bool cut = false;
-  const Fields fields = SplitFields(head->rest, cut);
+  Fields fields = SplitFields(head->rest, cut);
+  if (!cut && !fields.empty() && MegatronLineIsOpen(line.text)) {
+    // Every record ends with "|": the last number may have lost digits.
+    fields.pop_back();
+    cut = true;
+  }
   if (!log.Begin("megatron", head->step, line, at, Whole(fields, "consumed samples"))) {
     return LineResult::kTaken;
   }

@@ -132,7 +132,7 @@ void RowReader::Add(const Row& row, size_t offset) {
       saw_samples_ = true;
     } else if (key == time) {
       place.time_ns =
-          own_run_ ? base::ParseInt(text) : EpochTime(text, mapping_.time_unit);
+          EpochTime(text, own_run_ ? TimeUnit::kNanoseconds : mapping_.time_unit);
       time_used = place.time_ns.has_value();
       saw_time_ = saw_time_ || time_used;
     }

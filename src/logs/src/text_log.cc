@@ -161,6 +161,11 @@ base::Result<SeriesSet> ParseTextLog(std::string_view text, std::string_view nam
     return true;
   });
   joiner.Flush();
+  const size_t last = text.rfind('\n') + 1;  // 0 when there is none
+  if (last < text.size() && IsRecord(text.substr(last))) {
+    log.Count("last record without a line end, may be cut", Severity::kWarning,
+              {text.substr(last), last});
+  }
   if (log.builder().empty()) {
     return base::Fail(
         "LOGS-0001", base::ExitCode::kInput,

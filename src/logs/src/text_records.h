@@ -34,6 +34,7 @@ class TextLog {
   std::optional<int64_t> deepspeed_step;
   std::vector<std::pair<std::string, double>> optimizer_timers;
   int64_t dict_records = 0;  // training records of Hugging Face so far
+  int evaluations = 0;       // printed since the last of them (several data sets)
 
  private:
   SeriesBuilder builder_;

@@ -196,8 +196,7 @@ class EventReader {
 }  // namespace
 
 bool LooksLikeTfevents(std::string_view bytes) {
-  // The checksum of a length of 0 would also fit a file of other origin by chance of
-  // one in 2^32 only, so the header alone decides.
+  // Bytes of another origin pass by a chance of one in 2^32.
   return bytes.size() >= kHeader && LengthIsSound(bytes.substr(0, kHeader));
 }
 

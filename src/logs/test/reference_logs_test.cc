@@ -60,12 +60,12 @@ TEST_F(ReferenceLogs, BloomRatesAgreeWithTheirBatchAndTime) {
   EXPECT_TRUE(rate.Passed()) << rate.worst_step;
 }
 
-// That fork printed samples per millisecond: 2048 / 424377.8 ms is logged as 0.005.
+// That run printed samples per millisecond: 2048 / 424377.8 ms is logged as 0.005.
 TEST_F(ReferenceLogs, ARunThatLoggedSamplesPerMillisecondIsFound) {
-  const SeriesSet set = Read("megatron_deepspeed__tr8-104B-wide__chronicles.log");
+  const SeriesSet set = Read("megatron_deepspeed__tr8b-104B__chronicles.log");
   const Check& rate = CheckOf(set, "samples_per_second");
-  EXPECT_GT(rate.compared, 0);
-  EXPECT_EQ(rate.agreed, 0);
+  EXPECT_EQ(rate.compared - rate.agreed, 11);
+  EXPECT_EQ(rate.found, 0.005);
 }
 
 // 96 / 25.8491 = 3.714; 96 x 4096 / 25.8491 / 633.832 = 24.0 devices.
@@ -166,8 +166,9 @@ TEST_F(ReferenceLogs, GoldenValuesOfMegatron) {
   EXPECT_EQ(set.Find(kLoss)->points[49].value, 10.67923);
   const Series* seconds = set.Find(kStepSeconds);
   ASSERT_NE(seconds, nullptr);
-  EXPECT_TRUE(std::isnan(seconds->points[0].value));
-  EXPECT_NEAR(seconds->points[1].value, 5.4, 0.05);
+  // Not every metric begins at step 1; the first steps compile and are slow.
+  EXPECT_EQ(seconds->points[0].step, 2);
+  EXPECT_EQ(seconds->points[0].value, 5.60012);
 }
 
 TEST_F(ReferenceLogs, TensorboardScalarsEqualTheTable) {
@@ -192,8 +193,9 @@ TEST_F(ReferenceLogs, TensorboardScalarsEqualTheTable) {
     ASSERT_LT(at, series->points.size());
     const Point& point = series->points[at];
     EXPECT_EQ(point.step, *base::ParseInt(cells[0]));
-    EXPECT_EQ(static_cast<float>(point.value),
-              static_cast<float>(*base::ParseDouble(cells[3])));
+    // The table has 8 digits, one less than a float needs.
+    const double expected = *base::ParseDouble(cells[3]);
+    EXPECT_NEAR(point.value, expected, 1e-7 * std::abs(expected));
     // The table prints microseconds.
     EXPECT_NEAR(static_cast<double>(*point.time_ns) / 1e9, *base::ParseDouble(cells[1]),
                 1e-6);
@@ -220,9 +222,9 @@ using Table = std::vector<std::map<std::string, std::string>>;
 
 Table ReadTable(const std::string& path) {
   Table rows;
-  const auto text = base::ReadFile(path);
+  const std::string text = base::ReadFile(path).value_or("");
   std::vector<std::string_view> names;
-  for (const std::string_view line : base::Split(text.value_or(""), '\n')) {
+  for (const std::string_view line : base::Split(text, '\n')) {
     const auto cells = base::Split(base::Trim(line), ',');
     if (names.empty()) {
       names = cells;
@@ -234,25 +236,51 @@ Table ReadTable(const std::string& path) {
   return rows;
 }
 
-// Samples to the end and minutes of every run of the sets that are unpacked.
+// "system/benchmark/run" -> log, of the archive of a set.
+std::map<std::string, std::string> LogsOfSet(const std::string& set) {
+  std::map<std::string, std::string> logs;
+  const auto visited =
+      trace::VisitInputs(Shared("data/mlperf/results/" + set + ".tar.gz"),
+                         [&](const trace::Input& input, trace::ByteSource& source) {
+                           const size_t at = input.name.find("!" + set + "/");
+                           if (at == std::string::npos) return;
+                           auto text = trace::ReadAll(source, input.name, 1 << 28);
+                           if (text.has_value())
+                             logs[input.name.substr(at + set.size() + 2)] = *text;
+                         });
+  EXPECT_TRUE(visited.has_value());
+  return logs;
+}
+
+// Samples (tokens) to the end, batch and minutes of every run that reached its target.
+// stable_diffusion is left out: there the first checkpoint that passes two metrics
+// counts.
 TEST_F(ReferenceLogs, MlperfSamplesAndMinutesEqualTheTable) {
-  int compared = 0;
+  std::map<std::string, std::map<std::string, std::string>> sets;
+  std::map<std::string, int> compared;
   for (const auto& row : ReadTable(Shared("data/mlperf/expected_runs.csv"))) {
-    const std::string path =
-        Shared("data/mlperf/results/" + row.at("set") + "/" + row.at("system") + "/" +
-               row.at("benchmark") + "/" + row.at("run"));
-    if (!base::PathExists(path)) continue;
-    const auto set = ReadLog(path);
-    ASSERT_TRUE(set.has_value()) << path;
-    EXPECT_EQ(set->run.facts.at("samples"), row.at("samples")) << path;
-    EXPECT_EQ(set->run.facts.at("status"), row.at("status")) << path;
-    EXPECT_EQ(set->run.global_batch_size, base::ParseInt(row.at("gbs"))) << path;
+    const std::string& benchmark = row.at("benchmark");
+    if (row.at("status") != "success" || benchmark == "stable_diffusion") continue;
+    const std::string& name = row.at("set");
+    if (sets.count(name) == 0) sets[name] = LogsOfSet(name);
+    const std::string key = row.at("system") + "/" + benchmark + "/" + row.at("run");
+    ASSERT_EQ(sets[name].count(key), 1u) << name << " " << key;
+    const auto set = ParseLog(sets[name][key], key);
+    ASSERT_TRUE(set.has_value()) << key;
+    EXPECT_EQ(set->run.facts.at("samples"), row.at("samples")) << name << " " << key;
+    EXPECT_EQ(set->run.facts.at("status"), "success");
+    EXPECT_EQ(set->run.global_batch_size, base::ParseInt(row.at("gbs"))) << key;
     EXPECT_NEAR(*base::ParseDouble(set->run.facts.at("run_seconds")) / 60,
                 *base::ParseDouble(row.at("ttt_min")), 1e-8)
-        << path;
-    ++compared;
+        << key;
+    ++compared[benchmark];
   }
-  EXPECT_EQ(compared, 60);  // D01: 30 runs, D05: 30 runs
+  const std::map<std::string, int> all = {{"bert", 89},
+                                          {"gpt3", 21},
+                                          {"llama2_70b_lora", 60},
+                                          {"resnet", 73},
+                                          {"unet3d", 118}};
+  EXPECT_EQ(compared, all);
 }
 
 }  // namespace

@@ -93,6 +93,28 @@ TEST(TextLog, JoinsAWrappedLineAndCountsACutOne) {
   EXPECT_EQ(set.Find(kLoss)->points.size(), 2u);
 }
 
+TEST(TextLog, DropsTheNumberAtWhichTheFileIsCut) {
+  const SeriesSet set = Parse(
+      " iteration 1/ 9 | lm loss: 3.0 | grad norm: 1.25 |\n"
+      " iteration 2/ 9 | lm loss: 2.0 | grad norm: 1");
+  EXPECT_EQ(set.Find(kLoss)->points.size(), 2u);
+  EXPECT_EQ(set.Find(kGradNorm)->points.size(), 1u);
+  EXPECT_EQ(set.stats.Count("line cut short"), 1);
+  EXPECT_EQ(set.stats.Count("last record without a line end, may be cut"), 1);
+}
+
+TEST(TextLog, EvaluationsOfSeveralSetsAtOneStepAreNoRestart) {
+  const SeriesSet set = Parse(
+      "{'loss': 2.5}\n{'eval_loss': 2.0, 'eval_runtime': 1}\n"
+      "{'eval_b_loss': 3.0, 'eval_runtime': 1}\n"
+      " validation loss at iteration 7 | lm loss value: 1.5E+00 | lm loss PPL: 4.48 |\n"
+      " validation loss at iteration 7 on test set | lm loss value: 1.75E+00 |\n");
+  EXPECT_EQ(set.run.segments, 1);
+  EXPECT_EQ(set.Find("eval_b_loss")->points[0].step, 1);
+  EXPECT_EQ(set.Find("eval_perplexity")->points[0].step, 7);
+  EXPECT_EQ(set.Find("test_loss")->points[0].value, 1.75);
+}
+
 TEST(TextLog, LeavesOutOtherRanksAndRepeatedLinesButKeepsRestarts) {
   const SeriesSet set = Parse(
       "[rank0]: iteration 1/ 9 | lm loss: 3.0 |\n"
