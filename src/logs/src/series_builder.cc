@@ -66,11 +66,18 @@ void SeriesBuilder::Begin(const Place& place) {
 SeriesBuilder::Slot* SeriesBuilder::SlotOf(const MetricName& name,
                                            std::string_view original) {
   auto found = slots_.find(name.metric);
-  const bool taken = found != slots_.end() && name.known &&
-                     set_.series[found->second.index].original != original &&
-                     (place_.source.empty() || found->second.source != place_.source ||
-                      found->second.last_offset == place_.offset);
-  if (taken) found = slots_.find(original);
+  // Segments are counted per source, so a series never has two of them.
+  const bool other_spelling =
+      found != slots_.end() && name.known &&
+      set_.series[found->second.index].original != original &&
+      (place_.source.empty() || found->second.last_offset == place_.offset);
+  const bool taken = found != slots_.end() &&
+                     (found->second.source != place_.source || other_spelling);
+  std::string key = name.metric;
+  if (taken) {
+    key = std::string(place_.source) + '\x1f' + std::string(original);
+    found = slots_.find(key);
+  }
   if (found != slots_.end()) return &found->second;
   if (slots_.size() >= kMaxSeries || original.size() > kMaxNameBytes) return nullptr;
   Series series;
@@ -80,7 +87,6 @@ SeriesBuilder::Slot* SeriesBuilder::SlotOf(const MetricName& name,
   series.unit = name.unit;
   series.step_source = place_.step_source;
   set_.series.push_back(std::move(series));
-  const std::string& key = set_.series.back().metric;
   return &slots_
               .emplace(key, Slot{set_.series.size() - 1, place_.offset,
                                  std::string(place_.source)})

@@ -115,6 +115,17 @@ TEST(TextLog, EvaluationsOfSeveralSetsAtOneStepAreNoRestart) {
   EXPECT_EQ(set.Find("test_loss")->points[0].value, 1.75);
 }
 
+TEST(TextLog, SourcesWithTheSameNameDoNotShareASeries) {
+  const SeriesSet set = Parse(
+      "{'loss': 2.5, 'step': 5, 'epoch': 1}\n{'loss': 2.5, 'step': 4, 'epoch': 2}\n"
+      "{'eval_loss': 2.0, 'step': 4, 'epoch': 3}\n");
+  int epochs = 0;
+  for (const Series& series : set.series) epochs += series.original == "epoch" ? 1 : 0;
+  EXPECT_EQ(epochs, 2);
+  EXPECT_EQ(set.Find(kEpoch)->points.size(), 2u);
+  EXPECT_EQ(set.Find(kEpoch)->points[1].segment, 1);
+}
+
 TEST(TextLog, LeavesOutOtherRanksAndRepeatedLinesButKeepsRestarts) {
   const SeriesSet set = Parse(
       "[rank0]: iteration 1/ 9 | lm loss: 3.0 |\n"
