@@ -6,11 +6,11 @@
 #include <cmath>
 #include <deque>
 
-#include "exact_time.h"
 #include "json_scanner.h"
 #include "log_line.h"
 #include "stepslack/base/text.h"
 #include "stepslack/base/utf8.h"
+#include "stepslack/trace/exact_time.h"
 #include "stepslack/trace/kineto_reader.h"
 
 namespace stepslack::trace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 
-#include "exact_time.h"
 #include "stepslack/base/text.h"
+#include "stepslack/trace/exact_time.h"
 
 namespace stepslack::trace {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "event_builder.h"
-#include "exact_time.h"
 #include "json_scanner.h"
 #include "kineto_event.h"
 #include "stepslack/base/text.h"
+#include "stepslack/trace/exact_time.h"
 
 namespace stepslack::trace {
 namespace {

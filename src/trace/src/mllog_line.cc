@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "exact_time.h"
 #include "json_scanner.h"
 #include "stepslack/base/text.h"
+#include "stepslack/trace/exact_time.h"
 
 namespace stepslack::trace {
 namespace {

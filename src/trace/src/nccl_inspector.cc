@@ -6,9 +6,9 @@
 #include <limits>
 #include <optional>
 
-#include "exact_time.h"
 #include "json_scanner.h"
 #include "stepslack/base/text.h"
+#include "stepslack/trace/exact_time.h"
 #include "stepslack/trace/kineto_reader.h"
 
 namespace stepslack::trace {

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "exact_time.h"
 #include "nsys_database.h"
 #include "pci_address.h"
 #include "stepslack/base/text.h"
 #include "stepslack/trace/event_names.h"
+#include "stepslack/trace/exact_time.h"
 #include "stepslack/trace/kineto_reader.h"
 #include "xla_names.h"
 

@@ -8,10 +8,10 @@
 #include <optional>
 #include <tuple>
 
-#include "exact_time.h"
 #include "op_job.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
+#include "stepslack/trace/exact_time.h"
 #include "stepslack/trace/input_files.h"
 
 namespace stepslack::trace {

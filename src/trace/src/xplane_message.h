@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "protobuf_wire.h"
+#include "stepslack/trace/protobuf_wire.h"
 
 namespace stepslack::trace {
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "exact_time.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
 #include "stepslack/trace/event_names.h"
+#include "stepslack/trace/exact_time.h"
 #include "stepslack/trace/input_files.h"
 #include "stepslack/trace/kineto_reader.h"
 #include "xla_names.h"

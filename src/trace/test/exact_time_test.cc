@@ -1,4 +1,4 @@
-#include "exact_time.h"
+#include "stepslack/trace/exact_time.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

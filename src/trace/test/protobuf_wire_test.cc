@@ -1,4 +1,4 @@
-#include "protobuf_wire.h"
+#include "stepslack/trace/protobuf_wire.h"
 
 #include <gtest/gtest.h>
 
