@@ -164,7 +164,7 @@ FileContents ReadOne(const std::string& path, const ReadSettings& settings) {
         contents.rows.back().note = "describes the job of an op trace";
         break;
       case trace::InputFormat::kUnknown:
-        contents.rows.back().note = "the content is of no format that is read";
+        ReadMetricLog(input, source, contents.records, contents.rows.back());
         break;
       default:
         ReadRecord(input, source, settings.patterns, contents.records,

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "stepslack/base/file.h"
+#include "stepslack/logs/read_log.h"
 
 namespace stepslack::measure {
 namespace {
@@ -107,6 +108,27 @@ void ReadRecord(const trace::Input& input, trace::ByteSource& source,
   }
 }
 
+void ReadMetricLog(const trace::Input& input, trace::ByteSource& source,
+                   RunRecords& records, InputRow& row) {
+  row.note = "the content is of no format that is read";
+  // A log may begin with pages of other text, so text is searched further than its
+  // head; a checkpoint is not.
+  const bool text_like = input.head.find('\0') == std::string_view::npos;
+  if (!text_like && logs::DetectLogFormat(input.head) == logs::LogFormat::kUnknown) {
+    return;
+  }
+  auto text = trace::ReadAll(source, input.name, kMostTableBytes);
+  if (!text) {
+    row.note = text.error().what;
+    return;
+  }
+  if (logs::DetectLogFormat(*text) == logs::LogFormat::kUnknown) return;
+  row.format = trace::InputFormat::kMetricLog;
+  row.truncated = source.damaged();
+  row.note.clear();
+  Take(logs::ParseLog(*text, input.name), records.metric_logs, row);
+}
+
 void Append(RunRecords&& from, RunRecords& to) {
   Move(from.flight_dumps, to.flight_dumps);
   Move(from.inspector_logs, to.inspector_logs);
@@ -115,6 +137,7 @@ void Append(RunRecords&& from, RunRecords& to) {
   Move(from.op_traces, to.op_traces);
   Move(from.mllogs, to.mllogs);
   Move(from.host_reports, to.host_reports);
+  Move(from.metric_logs, to.metric_logs);
 }
 
 void AnalyzeRecords(TraceReport& report) {

@@ -11,6 +11,10 @@ void ReadRecord(const trace::Input& input, trace::ByteSource& source,
                 const trace::HostLogPatterns* patterns, RunRecords& records,
                 InputRow& row);
 
+// What nothing else recognised may be the metric log of a run.
+void ReadMetricLog(const trace::Input& input, trace::ByteSource& source,
+                   RunRecords& records, InputRow& row);
+
 void Append(RunRecords&& from, RunRecords& to);
 
 // What follows from records alone: who hangs the job, what stragglers cost.

@@ -194,7 +194,7 @@ template <typename T>
 Json RecordsJson(const std::vector<Named<T>>& records) {
   Json list{Json::Array{}};
   for (const Named<T>& record : records) {
-    Json json = trace::ToJson(record.value);
+    Json json = ToJson(record.value);
     json.Set("source", record.name);
     list.Append(std::move(json));
   }
@@ -265,6 +265,7 @@ std::string WriteJson(const TraceReport& report) {
   json.Set("collective_bench", RecordsJson(report.records.benches));
   json.Set("nccl_debug", RecordsJson(report.records.nccl_logs));
   json.Set("host", RecordsJson(report.records.host_reports));
+  json.Set("logs", RecordsJson(report.records.metric_logs));
   json.Set("mllog", RecordsJson(report.records.mllogs));
   // A rank is text before the next one becomes a tree: thousands of them fit.
   std::string out = "{\n";

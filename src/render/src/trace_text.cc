@@ -156,6 +156,23 @@ void AddRecords(const measure::TraceReport& report, Lines& lines) {
   }
 }
 
+void AddLogs(const measure::TraceReport& report, Lines& lines) {
+  constexpr size_t kMost = 5;
+  const auto& logs = report.records.metric_logs;
+  if (logs.empty()) return;
+  lines.Heading("Metric logs");
+  for (size_t i = 0; i < std::min(logs.size(), kMost); ++i) {
+    const logs::SeriesSet& set = logs[i].value;
+    size_t points = 0;
+    for (const logs::Series& series : set.series) points += series.points.size();
+    lines.Item(fmt::format("{} series", set.series.size()), 12,
+               fmt::format("{} points, {}", points, logs[i].name), 2);
+  }
+  if (logs.size() > kMost) {
+    lines.Add(fmt::format("  and {} more; --format json has all", logs.size() - kMost));
+  }
+}
+
 // What hosts and libraries say of themselves; findings only.
 void AddFindings(const measure::TraceReport& report, Lines& lines) {
   constexpr size_t kMost = 10;
@@ -221,6 +238,7 @@ std::string RenderTraceText(const measure::TraceReport& report, bool colour) {
   AddWorst(report, lines);
   AddRecords(report, lines);
   AddFindings(report, lines);
+  AddLogs(report, lines);
   AddMissing(report, lines);
   return lines.Take();
 }

@@ -67,6 +67,8 @@ std::string_view ToString(InputFormat format) {
       return "nsys";
     case InputFormat::kHostLog:
       return "host_log";
+    case InputFormat::kMetricLog:
+      return "metric_log";
     case InputFormat::kUnknown:
       return "unknown";
   }

@@ -14,6 +14,7 @@
 #include "stepslack/analyze/step_series.h"
 #include "stepslack/analyze/what_if.h"
 #include "stepslack/base/json.h"
+#include "stepslack/logs/series_set.h"
 #include "stepslack/trace/collective_bench.h"
 #include "stepslack/trace/flight_recorder.h"
 #include "stepslack/trace/host_log.h"
@@ -85,6 +86,7 @@ struct RunRecords {
   std::vector<Named<trace::OpTrace>> op_traces;
   std::vector<Named<trace::MllogRun>> mllogs;
   std::vector<Named<trace::HostReport>> host_reports;
+  std::vector<Named<logs::SeriesSet>> metric_logs;
 };
 
 struct TraceReport {

@@ -27,6 +27,7 @@ enum class InputFormat {
   kXplane,           // XLA profile
   kNsys,             // Nsight Systems, SQLite
   kHostLog,          // nvidia-smi, kernel log, ibstat, /proc snapshots
+  kMetricLog,        // loss, throughput, ... of a run, in any form (module logs)
   kUnknown
 };
 std::string_view ToString(InputFormat format);  // "kineto", "flight_recorder", ...
