@@ -35,18 +35,7 @@ std::string RenderPage(const Document& document, const PageLimits& limits,
     WriteHead(page, document.title);
     const auto body = writer.Open("body");
     WriteTitle(page, document);
-    {
-      const auto columns = writer.Open("div", {{"class", "page"}});
-      WriteContents(page, chapters);
-      const auto main = writer.Open("main");
-      if (reduced) WriteCutNotice(page, document.sections.size());
-      for (const Chapter& chapter : chapters) {
-        if (writer.size() > kMostHtmlBytes) break;  // this page is thrown away
-        const auto section = writer.Open("section", {{"id", chapter.id}});
-        writer.Leaf("h2", page.Cut(chapter.title));
-        chapter.write(page);
-      }
-    }
+    WriteChapters(page, chapters, reduced, document.sections.size());
     WriteFooter(writer);
   }
   return writer.Take();

@@ -85,6 +85,21 @@ void WriteFooter(HtmlWriter& writer) {
       "says; a data table follows every figure.");
 }
 
+void WriteChapters(Page& page, const std::vector<Chapter>& chapters, bool reduced,
+                   size_t sections) {
+  HtmlWriter& writer = page.writer();
+  const auto columns = writer.Open("div", {{"class", "page"}});
+  WriteContents(page, chapters);
+  const auto main = writer.Open("main");
+  if (reduced) WriteCutNotice(page, sections);
+  for (const Chapter& chapter : chapters) {
+    if (writer.size() > kMostHtmlBytes) break;  // this page is thrown away
+    const auto section = writer.Open("section", {{"id", chapter.id}});
+    writer.Leaf("h2", page.Cut(chapter.title));
+    chapter.write(page);
+  }
+}
+
 std::string FitPage(
     const std::function<std::string(const PageLimits& limits, bool reduced)>& render) {
   constexpr size_t kAll = std::numeric_limits<size_t>::max();

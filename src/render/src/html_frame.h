@@ -28,6 +28,9 @@ void WriteContents(Page& page, const std::vector<Chapter>& chapters);
 // Says how much of `sections` sections the page shows.
 void WriteCutNotice(Page& page, size_t sections);
 void WriteFooter(HtmlWriter& writer);
+// Contents and chapters side by side; `reduced`: with a notice of what was cut.
+void WriteChapters(Page& page, const std::vector<Chapter>& chapters, bool reduced,
+                   size_t sections);
 
 // The first of ever smaller renderings that fits kMostHtmlBytes.
 std::string FitPage(

@@ -74,18 +74,7 @@ std::string RenderPage(const Report& report, const PageLimits& limits, bool redu
     const auto body = writer.Open("body");
     WriteSlackPatterns(writer);
     WriteMasthead(page, report.review);
-    {
-      const auto columns = writer.Open("div", {{"class", "page"}});
-      WriteContents(page, chapters);
-      const auto main = writer.Open("main");
-      if (reduced) WriteCutNotice(page, report.sections.size());
-      for (const Chapter& chapter : chapters) {
-        if (writer.size() > kMostHtmlBytes) break;  // this page is thrown away
-        const auto section = writer.Open("section", {{"id", chapter.id}});
-        writer.Leaf("h2", page.Cut(chapter.title));
-        chapter.write(page);
-      }
-    }
+    WriteChapters(page, chapters, reduced, report.sections.size());
     WriteFooter(writer);
   }
   return writer.Take();
