@@ -10,7 +10,7 @@ namespace stepslack::analyze {
 namespace {
 
 // A run of another source than MLPerf: nothing but the fields that sets are made of.
-RunOutcome Run(int64_t world_size, double minutes, int64_t samples = 1000) {
+RunOutcome Took(int64_t world_size, double minutes, int64_t samples = 1000) {
   RunOutcome run;
   run.source = "made";
   run.format = "own";
@@ -33,7 +33,8 @@ RunOutcome Failed(RunOutcome run, RunStatus status = RunStatus::kAborted) {
 }
 
 TEST(RunSets, OlympicMeanDropsOneRunAtEachEnd) {
-  const RunSetReport report = GroupRuns({Run(1, 8), Run(1, 1), Run(1, 3), Run(1, 4)});
+  const RunSetReport report =
+      GroupRuns({Took(1, 8), Took(1, 1), Took(1, 3), Took(1, 4)});
   ASSERT_EQ(report.sets.size(), 1u);
   const RunSet& set = report.sets[0];
   EXPECT_EQ(set.name, "box1/maps");
@@ -49,7 +50,7 @@ TEST(RunSets, OlympicMeanDropsOneRunAtEachEnd) {
 TEST(RunSets, RunThatFailedCountsAsTheSlowest) {
   // Its 1 minute would be the fastest.
   const RunSetReport report =
-      GroupRuns({Failed(Run(1, 1)), Run(1, 2), Run(1, 4), Run(1, 6), Run(1, 5)});
+      GroupRuns({Failed(Took(1, 1)), Took(1, 2), Took(1, 4), Took(1, 6), Took(1, 5)});
   const RunSet& set = report.sets[0];
   EXPECT_EQ(set.successes, 4);
   EXPECT_DOUBLE_EQ(set.olympic_min.value(), 5);  // of 4, 5, 6
@@ -59,7 +60,7 @@ TEST(RunSets, RunThatFailedCountsAsTheSlowest) {
 
 TEST(RunSets, MoreFailuresThanDropsLeaveNoScore) {
   const RunSetReport report =
-      GroupRuns({Failed(Run(1, 1)), Failed(Run(1, 1)), Run(1, 4), Run(1, 6)});
+      GroupRuns({Failed(Took(1, 1)), Failed(Took(1, 1)), Took(1, 4), Took(1, 6)});
   const RunSet& set = report.sets[0];
   EXPECT_FALSE(set.olympic_min.has_value());
   EXPECT_EQ(set.no_olympic, "2 runs did not converge; the score allows 1");
@@ -71,7 +72,7 @@ TEST(RunSets, MoreFailuresThanDropsLeaveNoScore) {
 TEST(RunSets, Unet3dDropsFourAtEachEnd) {
   std::vector<RunOutcome> runs;
   for (int i = 1; i <= 10; ++i) {
-    runs.push_back(Run(1, i * i));
+    runs.push_back(Took(1, i * i));
     runs.back().benchmark = "unet3d";
   }
   const RunSetReport report = GroupRuns(runs);
@@ -80,7 +81,7 @@ TEST(RunSets, Unet3dDropsFourAtEachEnd) {
 
 TEST(RunSets, SetOfTwoScalesByItsMean) {
   const RunSetReport report =
-      GroupRuns({Run(1, 10), Run(1, 10), Run(4, 4, 2000), Run(4, 6, 2000)});
+      GroupRuns({Took(1, 10), Took(1, 10), Took(4, 4, 2000), Took(4, 6, 2000)});
   ASSERT_EQ(report.sets.size(), 2u);
   const RunSet& set = report.sets[1];
   EXPECT_EQ(set.time_basis, "mean");
@@ -98,14 +99,14 @@ TEST(RunSets, SetOfTwoScalesByItsMean) {
 
 TEST(RunSets, DifferentBasesAreNotCompared) {
   const RunSetReport report =
-      GroupRuns({Run(1, 10), Run(1, 10), Run(4, 4), Run(4, 6), Run(4, 5)});
+      GroupRuns({Took(1, 10), Took(1, 10), Took(4, 4), Took(4, 6), Took(4, 5)});
   EXPECT_FALSE(report.sets[1].E.has_value());
   EXPECT_EQ(report.sets[1].no_scaling,
             "its time is the olympic mean, that of the baseline the mean");
 }
 
 TEST(RunSets, UnitsThatDifferLeaveTheEfficiencyWhole) {
-  std::vector<RunOutcome> runs = {Run(1, 10), Run(2, 6)};
+  std::vector<RunOutcome> runs = {Took(1, 10), Took(2, 6)};
   runs[1].unit = "tokens";
   const RunSetReport report = GroupRuns(runs);
   EXPECT_DOUBLE_EQ(report.sets[1].E.value(), 10.0 / 12);
@@ -115,7 +116,7 @@ TEST(RunSets, UnitsThatDifferLeaveTheEfficiencyWhole) {
 }
 
 TEST(RunSets, AnotherSubmitterIsAnotherCurve) {
-  std::vector<RunOutcome> runs = {Run(1, 10), Run(8, 5)};
+  std::vector<RunOutcome> runs = {Took(1, 10), Took(8, 5)};
   runs[1].submitter = "Bolt";
   const RunSetReport report = GroupRuns(runs);
   EXPECT_DOUBLE_EQ(report.sets[1].E.value(), 1);
@@ -123,9 +124,9 @@ TEST(RunSets, AnotherSubmitterIsAnotherCurve) {
 }
 
 TEST(RunSets, CutLogWithoutBatchStaysWithItsSet) {
-  RunOutcome cut = Failed(Run(1, 0.1), RunStatus::kTruncated);
+  RunOutcome cut = Failed(Took(1, 0.1), RunStatus::kTruncated);
   cut.global_batch.reset();
-  const RunSetReport report = GroupRuns({Run(1, 2), cut, Run(1, 3)});
+  const RunSetReport report = GroupRuns({Took(1, 2), cut, Took(1, 3)});
   ASSERT_EQ(report.sets.size(), 1u);
   EXPECT_EQ(report.sets[0].runs, 3);
   EXPECT_EQ(report.sets[0].successes, 2);
@@ -133,7 +134,7 @@ TEST(RunSets, CutLogWithoutBatchStaysWithItsSet) {
 }
 
 TEST(RunSets, BatchesOfOneSystemAreSetsWithNamesOfTheirOwn) {
-  std::vector<RunOutcome> runs = {Run(1, 2), Run(1, 3)};
+  std::vector<RunOutcome> runs = {Took(1, 2), Took(1, 3)};
   runs[1].global_batch = 64;
   const RunSetReport report = GroupRuns(runs);
   ASSERT_EQ(report.sets.size(), 2u);
@@ -145,7 +146,7 @@ TEST(RunSets, BatchesOfOneSystemAreSetsWithNamesOfTheirOwn) {
 // 2, 3, 4; if it never arrived 3/4, 1/2, 1/4.
 TEST(RunSets, QuantilesFollowTheCensoring) {
   const RunSetReport report =
-      GroupRuns({Failed(Run(1, 1)), Run(1, 2), Run(1, 3), Run(1, 4)});
+      GroupRuns({Failed(Took(1, 1)), Took(1, 2), Took(1, 3), Took(1, 4)});
   const RunQuantiles& quantiles = report.sets[0].quantiles;
   EXPECT_DOUBLE_EQ(quantiles.q25.value(), 2);
   EXPECT_DOUBLE_EQ(quantiles.median_censor_at_stop.value(), 3);
@@ -155,8 +156,8 @@ TEST(RunSets, QuantilesFollowTheCensoring) {
 }
 
 TEST(RunSets, CutLogIsAtRiskToTheEnd) {
-  const std::vector<RunOutcome> runs = {Failed(Run(1, 0.1), RunStatus::kTruncated),
-                                        Run(1, 2), Run(1, 3)};
+  const std::vector<RunOutcome> runs = {Failed(Took(1, 0.1), RunStatus::kTruncated),
+                                        Took(1, 2), Took(1, 3)};
   const auto curve = stats::KaplanMeier(Durations(runs, Censoring::kAtStop));
   ASSERT_EQ(curve.steps.size(), 2u);
   EXPECT_NEAR(curve.steps[0].survival, 2.0 / 3, 1e-12);
@@ -166,7 +167,7 @@ TEST(RunSets, CutLogIsAtRiskToTheEnd) {
 }
 
 TEST(RunSets, SetWhereNothingArrivedHasNoTime) {
-  const RunSetReport report = GroupRuns({Failed(Run(1, 1)), Failed(Run(1, 2))});
+  const RunSetReport report = GroupRuns({Failed(Took(1, 1)), Failed(Took(1, 2))});
   EXPECT_FALSE(report.sets[0].ttt.value.has_value());
   EXPECT_DOUBLE_EQ(report.sets[0].success_share.value.value(), 0);
   EXPECT_FALSE(report.sets[0].E.has_value());
@@ -174,7 +175,7 @@ TEST(RunSets, SetWhereNothingArrivedHasNoTime) {
 }
 
 TEST(RunSets, JsonHasTheNamedKeysAndNullsWhatIsAbsent) {
-  RunOutcome run = Run(1, 2);
+  RunOutcome run = Took(1, 2);
   run.world_size.reset();
   run.world_size_reason = "not said";
   const base::Json json = ToJson(GroupRuns({run}));

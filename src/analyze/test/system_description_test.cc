@@ -22,20 +22,20 @@ TEST(SystemDescription, CountsAreReadOutOfText) {
 
 TEST(SystemDescription, WorldSizeIsNodesTimesAccelerators) {
   const auto system = ParseSystemDescription(
-      R"({"number_of_nodes": "2 (one rack)", "accelerators_per_node": 4,
-          "system_name": "Box", "submitter": "Acme Inc."})",
+      "{\"number_of_nodes\": \"2 (one rack)\", \"accelerators_per_node\": 4, "
+      "\"system_name\": \"Box\", \"submitter\": \"Acme Inc.\"}",
       "in/systems/v9.1__Acme__box_n2.json");
-ASSERT_TRUE(system.has_value());
-EXPECT_EQ(system->world_size(), 8);
-EXPECT_EQ(system->name, "box_n2");
-EXPECT_EQ(system->round, "v9.1");
-EXPECT_EQ(system->submitter, "Acme");
-EXPECT_EQ(system->system_name, "Box");
+  ASSERT_TRUE(system.has_value());
+  EXPECT_EQ(system->world_size(), 8);
+  EXPECT_EQ(system->name, "box_n2");
+  EXPECT_EQ(system->round, "v9.1");
+  EXPECT_EQ(system->submitter, "Acme");
+  EXPECT_EQ(system->system_name, "Box");
 }
 
 TEST(SystemDescription, WithoutCountsItIsRefused) {
   const auto none = ParseSystemDescription(
-      R"({"number_of_nodes": "2", "accelerators_per_node": "none"})", "a.json");
+      "{\"number_of_nodes\": \"2\", \"accelerators_per_node\": \"none\"}", "a.json");
   ASSERT_FALSE(none.has_value());
   EXPECT_EQ(none.error().id, "ANL-0181");
   EXPECT_NE(none.error().what.find("accelerators_per_node"), std::string::npos);
