@@ -1,11 +1,13 @@
 #include "stepslack/analyze/run_files.h"
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "stepslack/base/digest.h"
 #include "stepslack/base/file.h"
 #include "stepslack/trace/input_files.h"
 #include "stepslack/trace/mllog.h"
@@ -50,6 +52,7 @@ class RunFileReader {
   std::vector<PendingRun> pending_;
   std::set<std::string> folders_seen_;
   std::set<std::string> systems_seen_;
+  std::map<std::string, std::string> logs_seen_;  // digest to name
 };
 
 base::Result<RunFiles> RunFileReader::Read(std::span<const std::string> paths) {
@@ -109,6 +112,10 @@ void RunFileReader::ReadInput(const trace::Input& input, trace::ByteSource& sour
 void RunFileReader::ReadLog(const trace::Input& input, trace::ByteSource& source) {
   const auto text = trace::ReadAll(source, input.name, options_.max_log_bytes);
   if (!text.has_value()) return Skip(input.name, text.error().what);
+  // Logs have times in them: equal bytes are one run, unpacked beside its archive.
+  const auto [first, is_new] =
+      logs_seen_.try_emplace(base::Sha256Of(*text), input.name);
+  if (!is_new) return Skip(input.name, "the same log as " + first->second);
   const auto run = trace::ParseMllog(*text, input.name);
   if (!run.has_value()) return Skip(input.name, run.error().what);
   PendingRun pending;

@@ -65,6 +65,17 @@ TEST(RunFiles, DescriptionAmongTheInputsIsUsedAndABrokenOneIsSkipped) {
   EXPECT_TRUE(files->skipped[0].name.ends_with("other.json"));
 }
 
+TEST(RunFiles, LogThatIsThereTwiceIsOneRun) {
+  const std::string root = Folder("twice");
+  Write(root + "/a.txt", kLog);
+  Write(root + "/b.txt", kLog);
+  const auto files = ReadRunFiles(std::vector<std::string>{root});
+  ASSERT_TRUE(files.has_value());
+  EXPECT_EQ(files->runs.size(), 1u);
+  ASSERT_EQ(files->skipped.size(), 1u);
+  EXPECT_EQ(files->skipped[0].reason, "the same log as " + root + "/a.txt");
+}
+
 TEST(RunFiles, InputsWithoutALogAreRefused) {
   const std::string root = Folder("none");
   Write(root + "/box.json", kSystem);

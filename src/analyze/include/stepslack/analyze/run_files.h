@@ -28,7 +28,8 @@ struct SkippedInput {
 struct RunFiles {
   std::vector<RunOutcome> runs;  // in the order of the inputs
   std::vector<SystemDescription> systems;
-  std::vector<SkippedInput> skipped;  // no log and no description, or not readable
+  // Neither log nor description, not readable, or the same bytes as an earlier log.
+  std::vector<SkippedInput> skipped;
 };
 
 // World size of a run: what its own log says (":::SYSJSON"), else the description that
