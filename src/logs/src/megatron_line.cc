@@ -50,7 +50,6 @@ struct Head {
 };
 
 std::optional<Head> ReadHead(std::string_view text) {
-  Head head;
   text.remove_prefix(kIteration.size());
   const auto step = TakeInt(text);
   if (!step) return std::nullopt;

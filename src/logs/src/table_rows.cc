@@ -110,9 +110,9 @@ void RowReader::Add(const Row& row, size_t offset) {
            !FirstIn(row, std::array<std::string_view, 2>{"_step", "_runtime"}).empty();
   own_run_ =
       own_run_ ||
-      (FirstIn(row, std::array<std::string_view, 1>{"samples_total"}).size() > 0 &&
-       FirstIn(row, std::array<std::string_view, 2>{"start_ns", "train_seconds"})
-               .size() > 0);
+      (!FirstIn(row, std::array<std::string_view, 1>{"samples_total"}).empty() &&
+       !FirstIn(row, std::array<std::string_view, 2>{"start_ns", "train_seconds"})
+            .empty());
   std::string_view step = mapping_.step;
   if (step.empty()) step = FirstIn(row, kStepNames);
   std::string_view time = mapping_.time;
@@ -176,8 +176,9 @@ base::Result<SeriesSet> RowReader::Finish() {
   if (!mapping_.time.empty() && !saw_time_) missing = mapping_.time;
   for (const auto& [column, metric] : mapping_.metrics) {
     const auto& all = builder_.set().series;
+    const std::string& wanted = column;
     const bool seen = std::any_of(
-        all.begin(), all.end(), [&](const Series& s) { return s.original == column; });
+        all.begin(), all.end(), [&](const Series& s) { return s.original == wanted; });
     if (!seen) missing = column;
   }
   if (!missing.empty()) {

@@ -33,7 +33,8 @@ std::optional<double> FactorialContrast(std::span<const double> y, int factors,
     const int low = std::popcount(mask & ~static_cast<uint32_t>(i));
     sum += low % 2 == 0 ? y[i] : -y[i];
   }
-  return sum / static_cast<double>(y.size() / 2);
+  const size_t half = y.size() / 2;  // even by construction
+  return sum / static_cast<double>(half);
 }
 
 }  // namespace stepslack::stats

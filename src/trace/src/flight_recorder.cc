@@ -83,7 +83,8 @@ int32_t OnlyCommonRank(const FlightDump& dump) {
     std::vector<int32_t> both;
     std::set_intersection(common.begin(), common.end(), group.ranks.begin(),
                           group.ranks.end(), std::back_inserter(both));
-    common = first ? group.ranks : std::move(both);
+    if (first) both = group.ranks;
+    common = std::move(both);
     first = false;
   }
   return common.size() == 1 ? common.front() : -1;
