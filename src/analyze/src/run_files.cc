@@ -56,7 +56,8 @@ class RunFileReader {
 };
 
 base::Result<RunFiles> RunFileReader::Read(std::span<const std::string> paths) {
-  SS_TRY(const std::vector<std::string> files, trace::ExpandPaths(paths));
+  SS_TRY(const trace::FoundFiles found, trace::ExpandPaths(paths));
+  const std::vector<std::string>& files = found.files;
   for (const std::string& file : files) ReadPath(file);
   if (pending_.empty()) {
     return base::Fail("ANL-0184", base::ExitCode::kInput,

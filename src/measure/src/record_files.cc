@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <set>
 
+#include "stepslack/analyze/run_files.h"
 #include "stepslack/base/file.h"
 #include "stepslack/logs/read_log.h"
 
@@ -140,8 +142,28 @@ void Append(RunRecords&& from, RunRecords& to) {
   Move(from.metric_logs, to.metric_logs);
 }
 
+// Logs are read once more, with the descriptions of their systems beside them.
+void CompareRuns(TraceReport& report) {
+  if (report.records.mllogs.empty()) {
+    report.missing.push_back({"runs", "no training log among the inputs", ""});
+    return;
+  }
+  std::set<std::string> paths;
+  for (const InputRow& row : report.inputs) {
+    if (row.used && row.format == trace::InputFormat::kMlLog) paths.insert(row.path);
+  }
+  const std::vector<std::string> list(paths.begin(), paths.end());
+  auto files = analyze::ReadRunFiles(list);
+  if (!files) {
+    report.missing.push_back({"runs", files.error().what, files.error().where});
+    return;
+  }
+  report.run_sets = analyze::GroupRuns(std::move(files->runs));
+}
+
 void AnalyzeRecords(TraceReport& report) {
   const RunRecords& records = report.records;
+  CompareRuns(report);
   if (!records.flight_dumps.empty()) {
     std::vector<trace::FlightDump> dumps;
     for (const auto& dump : records.flight_dumps) dumps.push_back(dump.value);

@@ -260,6 +260,9 @@ std::string WriteJson(const TraceReport& report) {
   json.Set("headline", HeadlineJson(report));
   json.Set("worst", WorstJson(report));
   json.Set("what_if", report.what_if ? analyze::ToJson(*report.what_if) : Json());
+  const Json runs = report.run_sets ? analyze::ToJson(*report.run_sets) : Json();
+  json.Set("runs", runs["runs"]);
+  json.Set("sets", runs["sets"]);
   json.Set("hang", report.hang ? analyze::ToJson(*report.hang) : Json());
   json.Set("nccl_inspector", RecordsJson(report.records.inspector_logs));
   json.Set("collective_bench", RecordsJson(report.records.benches));

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "display_text.h"
+#include "stepslack/base/text.h"
 #include "stepslack/render/trace_report.h"
 #include "text_table.h"
 
@@ -156,6 +157,34 @@ void AddRecords(const measure::TraceReport& report, Lines& lines) {
   }
 }
 
+void AddRunSets(const measure::TraceReport& report, Lines& lines) {
+  constexpr size_t kMost = 12;
+  if (!report.run_sets || report.run_sets->sets.empty()) return;
+  lines.Heading("Sets of runs");
+  Table table{
+      "", {"set", "workers", "runs", "reached", "minutes", "E", "Es", "Eh"}, {}};
+  const auto factor = [](const std::optional<double>& value) {
+    return value ? Cell(*value) : Cell(std::string("n/a"));
+  };
+  for (const analyze::RunSet& set : report.run_sets->sets) {
+    if (table.rows.size() == kMost) break;
+    table.rows.push_back({set.name,
+                          set.world_size ? Cell(static_cast<double>(*set.world_size))
+                                         : Cell(std::string("n/a")),
+                          static_cast<double>(set.runs),
+                          static_cast<double>(set.successes), CellText(set.ttt),
+                          factor(set.E), factor(set.Es), factor(set.Eh)});
+  }
+  const std::string text = RenderTableText(table, false);
+  for (const std::string_view line : base::Split(text, '\n')) {
+    if (!line.empty()) lines.Add(fmt::format("  {}", line));
+  }
+  if (report.run_sets->sets.size() > kMost) {
+    lines.Add(fmt::format("  and {} more; --format json has all",
+                          report.run_sets->sets.size() - kMost));
+  }
+}
+
 void AddLogs(const measure::TraceReport& report, Lines& lines) {
   constexpr size_t kMost = 5;
   const auto& logs = report.records.metric_logs;
@@ -238,6 +267,7 @@ std::string RenderTraceText(const measure::TraceReport& report, bool colour) {
   AddWorst(report, lines);
   AddRecords(report, lines);
   AddFindings(report, lines);
+  AddRunSets(report, lines);
   AddLogs(report, lines);
   AddMissing(report, lines);
   return lines.Take();

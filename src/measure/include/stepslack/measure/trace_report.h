@@ -11,6 +11,7 @@
 #include "stepslack/analyze/hang_analysis.h"
 #include "stepslack/analyze/pop_factors.h"
 #include "stepslack/analyze/rank_trace.h"
+#include "stepslack/analyze/run_sets.h"
 #include "stepslack/analyze/step_series.h"
 #include "stepslack/analyze/what_if.h"
 #include "stepslack/base/json.h"
@@ -102,8 +103,9 @@ struct TraceReport {
   std::vector<WorstPlace> worst;   // most time lost first, one of a kind
   std::vector<Footnote> footnotes;
   RunRecords records;
-  std::optional<analyze::HangAnalysis> hang;  // from flight-recorder dumps
-  std::optional<analyze::WhatIf> what_if;     // from the first op trace
+  std::optional<analyze::RunSetReport> run_sets;  // from MLPerf logs
+  std::optional<analyze::HangAnalysis> hang;      // from flight-recorder dumps
+  std::optional<analyze::WhatIf> what_if;         // from the first op trace
 };
 
 }  // namespace stepslack::measure
