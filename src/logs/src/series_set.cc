@@ -30,7 +30,8 @@ Json Points(const Series& series) {
     times.push_back(point.time_ns ? Json(*point.time_ns) : Json());
   }
   Json json;
-  json.Set("step", std::move(steps)).Set("value", std::move(values));
+  json.Set("step", std::move(steps));
+  json.Set("value", std::move(values));
   if (any_samples) json.Set("samples", std::move(samples));
   if (any_time) json.Set("time_ns", std::move(times));
   if (restarted) json.Set("segment", std::move(segments));
@@ -74,7 +75,8 @@ Json Meta(const RunMeta& run) {
   Json::Object facts, derived;
   for (const auto& [key, value] : run.facts) facts[key] = value;
   for (const auto& [key, value] : run.derived) derived[key] = value;
-  json.Set("facts", std::move(facts)).Set("derived", std::move(derived));
+  json.Set("facts", std::move(facts));
+  json.Set("derived", std::move(derived));
   return json;
 }
 
@@ -113,8 +115,10 @@ Json ToJson(const SeriesSet& set) {
   for (const Series& one : set.series) series.push_back(OneSeries(one));
   for (const Check& one : set.checks) checks.push_back(OneCheck(one));
   for (const std::string& note : set.notes) notes.emplace_back(note);
-  json.Set("series", std::move(series)).Set("checks", std::move(checks));
-  json.Set("notes", std::move(notes)).Set("import", trace::ToJson(set.stats));
+  json.Set("series", std::move(series));
+  json.Set("checks", std::move(checks));
+  json.Set("notes", std::move(notes));
+  json.Set("import", trace::ToJson(set.stats));
   return json;
 }
 
