@@ -144,7 +144,10 @@ void DrawAxes(HtmlWriter& writer, const LinePlot& plot) {
   for (const Tick& tick : plot.x.ticks) {
     const double x = plot.PixelX(tick.value);
     WriteLine(writer, x, plot.bottom(), x, plot.bottom() + 5, "axis");
-    WriteText(writer, x, plot.bottom() + 19, tick.label, "middle", "muted");
+    // Beside short labels of the y axis a long one would begin left of the picture.
+    const double half = TextWidth(tick.label, kFontPx) / 2 + 1;
+    WriteText(writer, std::clamp(x, half, std::max(half, kChartWidth - half)),
+              plot.bottom() + 19, tick.label, "middle", "muted");
   }
   WriteLine(writer, plot.left, plot.bottom(), plot.right(), plot.bottom(), "axis");
   WriteText(writer, 4, 14, FitText(plot.chart->y_label, kFontPx, kChartWidth - 8));

@@ -334,6 +334,15 @@ TEST(Charts, EscapeEveryNameOfAUser) {
   }
 }
 
+TEST(LineChart, ALongFirstLabelOfXStaysInThePicture) {
+  LineChart chart = Chart({Line({0.0154618}, {1})});
+  chart.log2_x = true;
+  chart.log_y = true;
+  const std::string svg = Drawn(chart);
+  EXPECT_NE(svg.find("0.00781"), std::string::npos);
+  EXPECT_EQ(OutsideLabel(svg), "");
+}
+
 RC_GTEST_PROP(LineChart, IsSoundForAnyNumbers,
               (std::vector<double> x, std::vector<double> y, bool log2_x, bool log_y)) {
   LineChart chart = Chart({Line(x, y)});
