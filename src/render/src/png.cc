@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "stepslack/base/byte_text.h"
 #include "stepslack/base/result.h"
 
 namespace stepslack::render {
@@ -68,27 +69,8 @@ std::string EncodePng(std::span<const uint8_t> indices, uint32_t width, uint32_t
   return out;
 }
 
-std::string Base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t left = bytes.size() - i;
-    const auto at = [&](size_t k) -> uint32_t {
-      return k < left ? static_cast<uint8_t>(bytes[i + k]) : 0;
-    };
-    const uint32_t group = at(0) << 16 | at(1) << 8 | at(2);
-    out += kDigits[group >> 18 & 63];
-    out += kDigits[group >> 12 & 63];
-    out += left > 1 ? kDigits[group >> 6 & 63] : '=';
-    out += left > 2 ? kDigits[group & 63] : '=';
-  }
-  return out;
-}
-
 std::string PngDataUri(std::string_view png) {
-  return "data:image/png;base64," + Base64(png);
+  return "data:image/png;base64," + base::Base64Of(png);
 }
 
 }  // namespace stepslack::render

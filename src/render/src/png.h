@@ -15,7 +15,6 @@ namespace stepslack::render {
 std::string EncodePng(std::span<const uint8_t> indices, uint32_t width, uint32_t height,
                       const std::array<Rgb, 256>& palette);
 
-std::string Base64(std::string_view bytes);
 std::string PngDataUri(std::string_view png);
 
 }  // namespace stepslack::render

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "display_text.h"
-#include "png.h"
+#include "stepslack/base/byte_text.h"
 
 namespace stepslack::render {
 namespace {
@@ -36,7 +36,7 @@ std::string Words(const std::vector<uint32_t>& values) {
   std::string bytes;
   bytes.reserve(values.size() * 4);
   for (const uint32_t value : values) AppendWord(value, bytes);
-  return Base64(bytes);
+  return base::Base64Of(bytes);
 }
 
 char Share(int64_t part_ns, int64_t whole_ns) {
@@ -71,7 +71,7 @@ Json LevelJson(const PyramidLevel& level) {
   json.Set("ranksPerRow", static_cast<int64_t>(level.ranks_per_row));
   json.Set("rows", static_cast<int64_t>(level.rows));
   json.Set("bytesPerTile", merged ? 6 : 4);
-  json.Set("data", Base64(bytes));
+  json.Set("data", base::Base64Of(bytes));
   if (!level.focus.empty()) {
     json.Set("focus", Words({level.focus.begin(), level.focus.end()}));
   }

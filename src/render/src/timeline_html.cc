@@ -10,7 +10,7 @@
 #include "chart_style.h"
 #include "display_text.h"
 #include "html_writer.h"
-#include "png.h"
+#include "stepslack/base/byte_text.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/base/text.h"
 #include "timeline_data.h"
@@ -50,7 +50,7 @@ std::string ScriptSource() {
     };
     bytes += static_cast<char>(digit(i) * 16 + digit(i + 1));
   }
-  return "'sha256-" + Base64(bytes) + "'";
+  return "'sha256-" + base::Base64Of(bytes) + "'";
 }
 
 std::vector<TimelinePlace> WorstPlaces(const TimelinePage& page) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "colormap.h"
+#include "stepslack/base/byte_text.h"
 
 namespace stepslack::render {
 namespace {
@@ -75,12 +76,12 @@ TEST(EncodePng, InflatesToTheSamePixels) {
 }
 
 TEST(Base64, MatchesTheVectorsOfRfc4648) {
-  EXPECT_EQ(Base64(""), "");
-  EXPECT_EQ(Base64("f"), "Zg==");
-  EXPECT_EQ(Base64("fo"), "Zm8=");
-  EXPECT_EQ(Base64("foo"), "Zm9v");
-  EXPECT_EQ(Base64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(Base64("\xff\xfe"), "//4=");
+  EXPECT_EQ(base::Base64Of(""), "");
+  EXPECT_EQ(base::Base64Of("f"), "Zg==");
+  EXPECT_EQ(base::Base64Of("fo"), "Zm8=");
+  EXPECT_EQ(base::Base64Of("foo"), "Zm9v");
+  EXPECT_EQ(base::Base64Of("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(base::Base64Of("\xff\xfe"), "//4=");
 }
 
 TEST(Colormap, ReachesItsAnchors) {

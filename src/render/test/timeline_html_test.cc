@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "png.h"
 #include "sample_traces.h"
+#include "stepslack/base/byte_text.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/base/json.h"
 #include "tag_balance.h"
@@ -95,7 +95,7 @@ TEST(TimelineHtml, ThePolicyAllowsOnlyThisScriptByItsDigest) {
   for (size_t i = 0; i < hex.size(); i += 2) {
     digest += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
   }
-  EXPECT_NE(html.find("script-src &#39;sha256-" + Base64(digest) + "&#39;\""),
+  EXPECT_NE(html.find("script-src &#39;sha256-" + base::Base64Of(digest) + "&#39;\""),
             std::string::npos);
   EXPECT_NE(html.find("<script>" + std::string(kTimelineScript.text()) + "</script>"),
             std::string::npos);

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include "peeked_source.h"
+
 namespace stepslack::trace {
 namespace {
 
@@ -50,39 +52,6 @@ class BytesSource : public ByteSource {
 
  private:
   std::string_view bytes_;
-};
-
-// What was read to look at the head of a source, then the source itself.
-class PeekedSource : public ByteSource {
- public:
-  PeekedSource(std::unique_ptr<ByteSource> rest, std::string head)
-      : rest_(std::move(rest)), head_(std::move(head)) {}
-
-  size_t Read(char* out, size_t capacity) override {
-    if (used_ == head_.size()) return rest_->Read(out, capacity);
-    const size_t count = std::min(capacity, head_.size() - used_);
-    std::memcpy(out, head_.data() + used_, count);
-    used_ += count;
-    return count;
-  }
-  bool damaged() const override { return rest_->damaged(); }
-
- private:
-  std::unique_ptr<ByteSource> rest_;
-  std::string head_;
-  size_t used_ = 0;
-};
-
-class BorrowedSource : public ByteSource {
- public:
-  explicit BorrowedSource(ByteSource& source) : source_(source) {}
-  size_t Read(char* out, size_t capacity) override {
-    return source_.Read(out, capacity);
-  }
-  bool damaged() const override { return source_.damaged(); }
-
- private:
-  ByteSource& source_;
 };
 
 class GzipSource : public ByteSource {
@@ -165,19 +134,9 @@ bool GzipSource::NextMember() {
   return true;
 }
 
-std::unique_ptr<ByteSource> InflatedOwned(std::unique_ptr<ByteSource> source) {
-  std::string head(2, '\0');
-  size_t filled = 0;
-  while (filled < head.size()) {
-    const size_t got = source->Read(head.data() + filled, head.size() - filled);
-    if (got == 0) break;
-    filled += got;
-  }
-  head.resize(filled);
-  const bool packed = LooksLikeGzip(head);
-  auto peeked = std::make_unique<PeekedSource>(std::move(source), std::move(head));
-  if (!packed) return peeked;
-  return std::make_unique<GzipSource>(std::move(peeked));
+std::unique_ptr<ByteSource> InflatedIfPacked(std::unique_ptr<PeekedSource> source) {
+  if (!LooksLikeGzip(source->head())) return source;
+  return std::make_unique<GzipSource>(std::move(source));
 }
 
 }  // namespace
@@ -198,11 +157,12 @@ base::Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path) {
   }
   const int flags = ::fcntl(descriptor, F_GETFL);
   if (flags >= 0) (void)::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK);
-  return InflatedOwned(std::make_unique<FileSource>(descriptor));
+  return InflatedIfPacked(
+      std::make_unique<PeekedSource>(std::make_unique<FileSource>(descriptor), 2));
 }
 
 std::unique_ptr<ByteSource> Inflated(ByteSource& source) {
-  return InflatedOwned(std::make_unique<BorrowedSource>(source));
+  return InflatedIfPacked(std::make_unique<PeekedSource>(source, 2));
 }
 
 std::unique_ptr<ByteSource> OverBytes(std::string_view bytes) {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 
+#include "peeked_source.h"
 #include "stepslack/base/file.h"
 #include "tar_members.h"
 
@@ -56,41 +56,12 @@ std::vector<std::string> Matches(const std::string& pattern) {
   return paths;
 }
 
-// What was read of a source, then the rest of it.
-class HeadSource : public ByteSource {
- public:
-  explicit HeadSource(ByteSource& source) : source_(source), head_(kHeadBytes, '\0') {
-    size_t filled = 0;
-    while (filled < head_.size()) {
-      const size_t got = source.Read(head_.data() + filled, head_.size() - filled);
-      if (got == 0) break;
-      filled += got;
-    }
-    head_.resize(filled);
-  }
-
-  std::string_view head() const { return head_; }
-  size_t Read(char* out, size_t capacity) override {
-    if (used_ == head_.size()) return source_.Read(out, capacity);
-    const size_t count = std::min(capacity, head_.size() - used_);
-    std::memcpy(out, head_.data() + used_, count);
-    used_ += count;
-    return count;
-  }
-  bool damaged() const override { return source_.damaged(); }
-
- private:
-  ByteSource& source_;
-  std::string head_;
-  size_t used_ = 0;
-};
-
 using Visit = std::function<void(const Input& input, ByteSource& source)>;
 
 void VisitOne(ByteSource& source, const std::string& path, const std::string& member,
               const Visit& visit) {
   const std::unique_ptr<ByteSource> inflated = Inflated(source);
-  HeadSource peeked(*inflated);
+  PeekedSource peeked(*inflated, kHeadBytes);
   Input input;
   input.path = path;
   input.name = member.empty() ? path : path + "!" + member;
@@ -138,7 +109,7 @@ base::Result<FoundFiles> ExpandPaths(std::span<const std::string> paths) {
 
 base::Result<bool> VisitInputs(const std::string& path, const Visit& visit) {
   SS_TRY(const std::unique_ptr<ByteSource> file, OpenFile(path));
-  HeadSource peeked(*file);
+  PeekedSource peeked(*file, kHeadBytes);
   if (!LooksLikeTar(peeked.head())) {
     VisitOne(peeked, path, "", visit);
     return true;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "peeked_source.h"
+
 namespace stepslack::trace {
 namespace {
 
@@ -45,16 +47,6 @@ bool CheckSumIsRight(std::string_view header) {
     sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(header[i]);
   }
   return stated == sum;
-}
-
-size_t ReadFully(ByteSource& source, char* out, size_t size) {
-  size_t filled = 0;
-  while (filled < size) {
-    const size_t got = source.Read(out + filled, size - filled);
-    if (got == 0) break;
-    filled += got;
-  }
-  return filled;
 }
 
 // The bytes of one member; Skip() leaves the archive behind it.
