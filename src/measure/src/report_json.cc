@@ -273,27 +273,30 @@ std::string WriteJson(const TraceReport& report) {
   // A rank is text before the next one becomes a tree: thousands of them fit.
   std::string out = "{\n";
   bool first = true;
-  const auto member = [&](std::string_view key, const std::string& value) {
+  const auto open_member = [&](std::string_view key) {
     out += first ? "  \"" : ",\n  \"";
     first = false;
-    out.append(key).append("\": ").append(value);
+    out.append(key).append("\": ");
   };
   bool ranks_written = false;
   const auto write_ranks = [&] {
-    std::string text = "[";
+    open_member("ranks");
+    out += '[';
     for (size_t i = 0; i < report.ranks.size(); ++i) {
-      text += (i == 0 ? "\n    " : ",\n    ") +
-              Indented(RankJson(report.ranks[i]).Dump(), 4);
+      out += i == 0 ? "\n    " : ",\n    ";
+      out += Indented(RankJson(report.ranks[i]).Dump(), 4);
     }
-    member("ranks", text + (report.ranks.empty() ? "]" : "\n  ]"));
+    out += report.ranks.empty() ? "]" : "\n  ]";
     ranks_written = true;
   };
   for (const auto& [key, value] : json.AsObject()) {
     if (!ranks_written && key > "ranks") write_ranks();
-    member(key, Indented(value.Dump(), 2));
+    open_member(key);
+    out += Indented(value.Dump(), 2);
   }
   if (!ranks_written) write_ranks();
-  return out + "\n}\n";
+  out += "\n}\n";
+  return out;
 }
 
 }  // namespace stepslack::measure
