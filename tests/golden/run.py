@@ -2,7 +2,8 @@
 """Golden command lines: tests/golden/<case>/{cmd,stdout,stderr,code}.
 
 `cmd` is run by the shell in an empty folder with `stepslack` first on PATH, EXAMPLES and
-CASE (the case's own folder) set. Paths, times and versions are normalised. With --update
+CASE (the case's own folder) set. Paths, times and versions are normalised; a table that
+pads a path must be given a relative one, or its width follows the machine. With --update
 the expected files are rewritten; review the difference before committing it.
 """
 import os

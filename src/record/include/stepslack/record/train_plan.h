@@ -28,9 +28,14 @@ struct TrainPlan {
   bool augment_turns = false;
 
   // Model.
-  std::string model = "unet";
+  std::string model = "unet";  // unet, fcn: maps; mlp: tables; gnn: netlist graphs
   int base_channels = 16;
-  int levels = 5;  // maps must be multiples of 2^(levels - 1)
+  int levels = 5;                // maps must be multiples of 2^(levels - 1)
+  std::vector<int> hidden;       // mlp and gnn: widths of the hidden layers
+  std::string stem = "shuffle";  // unet: shuffle (2 x 2 pixels to channels) or plain
+  std::string norm = "group";    // group, batch, sync_batch or none
+  std::string loss = "mae";      // mae, mse or huber
+  std::string precision = "float32";  // or bfloat16: compute, the state stays float32
 
   // Optimisation; schedule positions are counted in samples, never in steps.
   int64_t global_batch = 8;  // split over ranks; need not divide evenly
@@ -40,6 +45,15 @@ struct TrainPlan {
   int64_t warmup_samples = 300;
   double clip_norm = 1.0;  // global gradient norm; 0: off
   uint64_t seed = 1;
+  std::string optimizer = "adamw";  // adamw, sgd or lamb
+  double momentum = 0.9;            // sgd
+  std::string schedule = "cosine";  // after the warm-up: cosine, linear or constant
+  // The learning rate holds for `reference_batch` samples; another global batch scales
+  // it by "linear" or "sqrt" of the ratio; "none" takes it as it stands.
+  std::string learning_rate_scaling = "none";
+  int64_t reference_batch = 0;  // 0: the global batch itself
+  // The global batch is computed in this many parts with one gradient exchange.
+  int accumulation = 1;
 
   // Evaluation and target. Metric: relative MAE = sum |error| / sum |target|
   // (validation).
@@ -50,16 +64,37 @@ struct TrainPlan {
   // Communication.
   int64_t first_bucket_bytes = 64 << 10;
   int64_t bucket_bytes = 1 << 20;
-  bool overlap = true;          // all-reduce launched from autograd hooks
+  bool overlap = true;           // all-reduce launched from autograd hooks
+  std::string backend = "auto";  // auto, shm, gloo, mpi, hier or nccl
+  // Of exchanged gradients, with error feedback: none, bfloat16, topk or powersgd.
+  std::string compression = "none";
+  double topk_share = 0.01;     // of the elements, topk
+  int powersgd_rank = 2;        // powersgd
+  bool tune_buckets = false;    // measures bucket sizes in the first steps
+  double link_latency_us = 0;   // link model, added to every collective; 0: none
+  double link_megabits = 0;     // bandwidth of the modelled link; 0: not modelled
+  double link_loss = 0;         // share of messages sent twice
   double timeout_seconds = 60;  // every collective; also rendezvous
   bool synchronise = true;      // false: no gradient exchange (the no-comm yardstick)
 
+  // Loader.
+  int loader_threads = 1;  // 0: samples are prepared in the training thread
+  int prefetch_batches = 2;
+
   // Record keeping.
+  int keep_checkpoints = 2;
+  bool async_checkpoint = true;
+  int64_t hash_every_steps = 0;             // parameter and gradient hashes; 0: never
+  bool export_torchscript = false;          // model.torchscript.pt at the end
   int64_t checkpoint_every_samples = 1500;  // 0: only at the end
   int64_t trace_first_step = 5;
   int64_t trace_steps = 20;  // 0: no trace
 
-  // Faults for tests: rank `fault_rank` sleeps `fault_sleep_ms` before each step.
+  // Faults for tests: rank `fault_rank` sleeps `fault_sleep_ms` before each step, or
+  // does `fault` at step `fault_step`: nan_gradient, skip_collective, wrong_size,
+  // wrong_dtype.
+  std::string fault;
+  int64_t fault_step = 0;
   int fault_rank = -1;
   double fault_sleep_ms = 0;
 };
