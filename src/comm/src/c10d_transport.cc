@@ -44,31 +44,58 @@ class C10dTransport final : public Transport {
   int world_size() const override { return group_->getSize(); }
   std::string_view name() const override { return "gloo"; }
 
-  TransportStatus AllReduceSum(std::span<float> data) override {
-    return Reduce(data.data(), data.size(), at::kFloat);
-  }
-  TransportStatus AllReduceSum(std::span<double> data) override {
-    return Reduce(data.data(), data.size(), at::kDouble);
-  }
-  TransportStatus Broadcast(std::span<std::byte> data, int root) override {
+  std::string_view algorithm() const override { return "engine"; }
+
+  TransportStatus AllReduceSum(Buffer data) override {
     return Guarded([&] {
-      std::vector<at::Tensor> tensors = {View(data.data(), data.size(), at::kByte)};
+      std::vector<at::Tensor> tensors = {View(data)};
+      group_->allreduce(tensors)->wait();
+    });
+  }
+  // The engine's Gloo has no reduce-scatter: a sum of everything, of which one block is
+  // kept.
+  TransportStatus ReduceScatterSum(ConstBuffer input, Buffer output) override {
+    return Guarded([&] {
+      std::vector<at::Tensor> tensors = {View(input).clone()};
+      group_->allreduce(tensors)->wait();
+      const auto count = static_cast<int64_t>(output.count);
+      View(output).copy_(tensors[0].narrow(0, rank() * count, count));
+    });
+  }
+  TransportStatus AllGather(ConstBuffer mine, Buffer all) override {
+    return Guarded([&] {
+      std::vector<at::Tensor> inputs = {View(mine)};
+      std::vector<std::vector<at::Tensor>> outputs = {
+          View(all).chunk(static_cast<int64_t>(world_size()))};
+      group_->allgather(outputs, inputs)->wait();
+    });
+  }
+  TransportStatus Broadcast(Buffer data, int root) override {
+    return Guarded([&] {
+      std::vector<at::Tensor> tensors = {View(data)};
       c10d::BroadcastOptions options;
       options.rootRank = root;
       group_->broadcast(tensors, options)->wait();
     });
   }
-  TransportStatus AllGather(std::span<const std::byte> mine,
-                            std::span<std::byte> all) override {
+  TransportStatus AllToAll(ConstBuffer input, Buffer output) override {
     return Guarded([&] {
-      // c10d takes no const views; the engine only reads this one.
-      std::vector<at::Tensor> inputs = {
-          View(const_cast<std::byte*>(mine.data()), mine.size(), at::kByte)};
-      std::vector<std::vector<at::Tensor>> outputs(1);
-      for (size_t at = 0; at < all.size(); at += mine.size()) {
-        outputs[0].push_back(View(all.data() + at, mine.size(), at::kByte));
-      }
-      group_->allgather(outputs, inputs)->wait();
+      at::Tensor to = View(output);
+      at::Tensor from = View(input);
+      std::vector<int64_t> even;
+      group_->alltoall_base(to, from, even, even)->wait();
+    });
+  }
+  TransportStatus Send(ConstBuffer data, int peer) override {
+    return Guarded([&] {
+      std::vector<at::Tensor> tensors = {View(data)};
+      group_->send(tensors, peer, 0)->wait();
+    });
+  }
+  TransportStatus Receive(Buffer data, int peer) override {
+    return Guarded([&] {
+      std::vector<at::Tensor> tensors = {View(data)};
+      group_->recv(tensors, peer, 0)->wait();
     });
   }
   TransportStatus Barrier() override {
@@ -76,14 +103,28 @@ class C10dTransport final : public Transport {
   }
 
  private:
-  static at::Tensor View(void* data, size_t count, at::ScalarType type) {
-    return at::from_blob(data, {static_cast<int64_t>(count)}, type);
+  static at::ScalarType TypeOf(DType dtype) {
+    switch (dtype) {
+      case DType::kFloat32:
+        return at::kFloat;
+      case DType::kFloat64:
+        return at::kDouble;
+      case DType::kBFloat16:
+        return at::kBFloat16;
+      case DType::kInt64:
+        return at::kLong;
+      case DType::kByte:
+        break;
+    }
+    return at::kByte;
   }
-  TransportStatus Reduce(void* data, size_t count, at::ScalarType type) {
-    return Guarded([&] {
-      std::vector<at::Tensor> tensors = {View(data, count, type)};
-      group_->allreduce(tensors)->wait();
-    });
+  static at::Tensor View(Buffer data) {
+    return at::from_blob(data.data, {static_cast<int64_t>(data.count)},
+                         TypeOf(data.dtype));
+  }
+  // c10d takes no const views; the engine only reads these.
+  static at::Tensor View(ConstBuffer data) {
+    return View(Buffer{const_cast<void*>(data.data), data.count, data.dtype});
   }
   template <typename Body>
   TransportStatus Guarded(Body&& body) {

@@ -101,21 +101,19 @@ struct Communicator::State {
 
   std::jthread thread;  // last: joined before the rest is destroyed
 
-  Work Enqueue(std::string_view name, std::string_view dtype, size_t elements,
-               size_t bytes, Operation run);
+  Work Enqueue(std::string_view name, Buffer data, Operation run);
   void Loop(const std::stop_token& stop);
   void Execute(Work::State& work);
   void Remember(const CollectiveRecord& record);
   void Fail(Work::State& work, const TransportFailure& failure);
 };
 
-Work Communicator::State::Enqueue(std::string_view name, std::string_view dtype,
-                                  size_t elements, size_t bytes, Operation run) {
+Work Communicator::State::Enqueue(std::string_view name, Buffer data, Operation run) {
   auto work = std::make_shared<Work::State>();
   work->record.name = name;
-  work->record.dtype = dtype;
-  work->record.elements = static_cast<int64_t>(elements);
-  work->record.bytes = static_cast<int64_t>(bytes);
+  work->record.dtype = NameOf(data.dtype);
+  work->record.elements = static_cast<int64_t>(data.count);
+  work->record.bytes = static_cast<int64_t>(data.bytes());
   work->record.queued_ns = base::NowNs();
   work->run = std::move(run);
   work->timeout_seconds = timeout_seconds;
@@ -211,7 +209,11 @@ std::string_view Communicator::transport_name() const {
 }
 
 Work Communicator::AllReduceSumAsync(std::span<float> data) {
-  return state_->Enqueue("all_reduce", "Float", data.size(), data.size_bytes(),
+  return AllReduceSumAsync(Buffer{data.data(), data.size(), DType::kFloat32});
+}
+
+Work Communicator::AllReduceSumAsync(Buffer data) {
+  return state_->Enqueue("all_reduce", data,
                          [transport = state_->transport.get(), data] {
                            return transport->AllReduceSum(data);
                          });
@@ -222,44 +224,43 @@ base::Status Communicator::AllReduceSum(std::span<float> data) {
 }
 
 base::Status Communicator::AllReduceSum(std::span<double> data) {
-  return state_
-      ->Enqueue("all_reduce", "Double", data.size(), data.size_bytes(),
-                [transport = state_->transport.get(), data] {
-                  return transport->AllReduceSum(data);
-                })
-      .Wait();
+  return AllReduceSumAsync(Buffer{data.data(), data.size(), DType::kFloat64}).Wait();
 }
 
 base::Status Communicator::Broadcast(std::span<std::byte> data, int root) {
+  const Buffer buffer{data.data(), data.size(), DType::kByte};
   return state_
-      ->Enqueue("broadcast", "Byte", data.size(), data.size_bytes(),
-                [transport = state_->transport.get(), data, root] {
-                  return transport->Broadcast(data, root);
+      ->Enqueue("broadcast", buffer,
+                [transport = state_->transport.get(), buffer, root] {
+                  return transport->Broadcast(buffer, root);
                 })
       .Wait();
 }
 
 base::Status Communicator::Barrier() {
   return state_
-      ->Enqueue("barrier", "Byte", 0, 0,
+      ->Enqueue("barrier", {nullptr, 0, DType::kByte},
                 [transport = state_->transport.get()] { return transport->Barrier(); })
       .Wait();
 }
 
 base::Result<std::vector<std::string>> Communicator::AllGather(std::string_view mine) {
   const auto ranks = static_cast<size_t>(world_size());
-  auto gather = [&](std::span<const std::byte> block, std::span<std::byte> all) {
+  auto gather = [&](std::span<std::byte> block, std::span<std::byte> all) {
+    const Buffer from{block.data(), block.size(), DType::kByte};
+    const Buffer to{all.data(), all.size(), DType::kByte};
     return state_
-        ->Enqueue("all_gather", "Byte", block.size(), block.size(),
-                  [transport = state_->transport.get(), block, all] {
-                    return transport->AllGather(block, all);
-                  })
+        ->Enqueue(
+            "all_gather", from,
+            [transport = state_->transport.get(), from, to] {
+              return transport->AllGather({from.data, from.count, from.dtype}, to);
+            })
         .Wait();
   };
   // Lengths first: the engine gathers blocks of one size only.
-  const uint64_t length = mine.size();
+  uint64_t length = mine.size();
   std::vector<uint64_t> lengths(ranks);
-  SS_RETURN_IF_ERROR(gather(std::as_bytes(std::span(&length, 1)),
+  SS_RETURN_IF_ERROR(gather(std::as_writable_bytes(std::span(&length, 1)),
                             std::as_writable_bytes(std::span(lengths))));
   const uint64_t longest = *std::max_element(lengths.begin(), lengths.end());
   std::vector<std::string> texts(ranks);
@@ -268,8 +269,8 @@ base::Result<std::vector<std::string>> Communicator::AllGather(std::string_view 
   std::string padded(mine);
   padded.resize(longest);
   std::string all(longest * ranks, '\0');
-  SS_RETURN_IF_ERROR(
-      gather(std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(all))));
+  SS_RETURN_IF_ERROR(gather(std::as_writable_bytes(std::span(padded)),
+                            std::as_writable_bytes(std::span(all))));
   for (size_t rank = 0; rank < ranks; ++rank) {
     texts[rank] = all.substr(rank * longest, lengths[rank]);
   }

@@ -59,6 +59,7 @@ class Communicator {
 
   // Sum over ranks, in place; `data` must stay alive and untouched until Wait returns.
   Work AllReduceSumAsync(std::span<float> data);
+  Work AllReduceSumAsync(Buffer data);
   base::Status AllReduceSum(std::span<float> data);
   base::Status AllReduceSum(std::span<double> data);
   base::Status Broadcast(std::span<std::byte> data, int root);
