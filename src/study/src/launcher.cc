@@ -230,17 +230,22 @@ base::Result<Launcher> FindLauncher(const std::string& worker,
 }
 
 std::string RunId(const Launcher& launcher, const RunRequest& request) {
-  // Data files are objects named by their digest: the name identifies the content and
-  // stays the same when the room is moved.
+  // Where the data lie does not matter, their content does: it is named by the plan's
+  // digest, else the files are objects of the room, named by theirs.
   record::TrainPlan plan = request.plan;
-  plan.inputs_path = base::FileName(plan.inputs_path);
-  plan.targets_path = base::FileName(plan.targets_path);
+  const bool named = !plan.dataset_sha256.empty();
+  plan.inputs_path = named ? "" : base::FileName(plan.inputs_path);
+  plan.targets_path = named ? "" : base::FileName(plan.targets_path);
   base::Json identity;
   identity.Set("plan", record::ToJson(plan));
   identity.Set("world_size", request.world_size);
   identity.Set("repeat", request.repeat);
   identity.Set("worker", launcher.worker_sha256);
   return base::Sha256Of(identity.Dump(-1)).substr(0, 16);
+}
+
+bool IsFinished(const Launcher& launcher, const RunRequest& request) {
+  return MatchesManifest(JoinPath(launcher.runs_folder, RunId(launcher, request)));
 }
 
 base::Result<record::RunRecord> Execute(const Launcher& launcher,
