@@ -42,6 +42,7 @@ bool Reducer::exchanging() const {
 }
 
 void Reducer::Begin() {
+  accumulating_ = false;
   launched_.clear();
   pending_.clear();
   for (const Bucket& bucket : buckets_) pending_.push_back(bucket.parameters.size());
@@ -49,7 +50,7 @@ void Reducer::Begin() {
 
 void Reducer::Ready(size_t parameter) {
   --pending_[bucket_of_[parameter]];
-  if (!exchanging() || !options_.overlap) return;
+  if (!exchanging() || !options_.overlap || accumulating_) return;
   size_t complete = launched_.size();
   while (complete < buckets_.size() && pending_[complete] == 0) ++complete;
   LaunchUpTo(complete);

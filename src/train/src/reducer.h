@@ -42,6 +42,9 @@ class Reducer {
 
   // Before each backward pass.
   void Begin();
+  // While true, backward passes only add to the gradient: nothing is launched. Set to
+  // false by Begin, and to be set to false before Finish.
+  void set_accumulating(bool accumulating) { accumulating_ = accumulating; }
   // The gradient of a parameter is complete. Buckets are launched in bucket order, so
   // every rank launches the same sequence whatever the order of these calls.
   void Ready(size_t parameter);
@@ -61,6 +64,7 @@ class Reducer {
   std::span<float> gradients_;
   comm::Communicator& communicator_;
   std::vector<comm::Work> launched_;
+  bool accumulating_ = false;
 };
 
 }  // namespace stepslack::train

@@ -13,6 +13,7 @@
 #include "stepslack/base/context.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/base/file.h"
+#include "stepslack/record/rank_facts.h"
 
 namespace stepslack::train {
 namespace {
@@ -83,7 +84,8 @@ Trainer::Trainer(std::string run_folder, const record::TrainPlan& plan,
       reducer_(ReducerOptionsOf(plan), network_.parameters(), network_.gradients(),
                communicator),
       sampler_(plan.train_indices, plan.global_batch, plan.samples, plan.seed),
-      tracer_(plan.trace_first_step, plan.trace_steps) {
+      tracer_(plan.trace_first_step, plan.trace_steps),
+      ladder_(plan.hash_every_steps) {
   network_.OnGradientReady([this](size_t parameter) { reducer_.Ready(parameter); });
 }
 
@@ -100,6 +102,12 @@ base::Status Trainer::StartOrResume() {
   trace_base_ns_ = NowNs();
   SS_RETURN_IF_ERROR(communicator_.Broadcast(
       std::as_writable_bytes(std::span(&trace_base_ns_, 1)), 0));
+  status_.emplace(run_folder_, communicator_.rank() == 0, communicator_.world_size(),
+                  cursor_.samples, plan_.samples);
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kStarting));
+  rank_facts_ = record::RankFacts();
+  SS_RETURN_IF_ERROR(
+      base::WriteFileAtomic(RankFile("host", "json"), rank_facts_.Dump() + "\n"));
   SS_TRY(metrics_, MetricsLog::Open(RankFile("metrics", "jsonl"), cursor_.steps));
   return {};
 }
@@ -156,14 +164,14 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   }
   const int64_t step = cursor_.steps + 1;
   const bool traced = tracer_.Covers(step);
-  std::optional<model::OpTrace> ops;
   if (traced) {
-    communicator_.TakeRecords();  // those before the window
-    ops.emplace(tracer_.ops_left());
+    const auto before = communicator_.TakeRecords();
+    // Those of an evaluation or a checkpoint between two traced steps are kept.
+    if (!tracer_.Opens(step)) tracer_.AddCollectives(before, clock.start_ns);
+    tracer_.Begin();
   }
+  const CounterReading counted = counters_.Read();
   record::StepRecord record;
-  record.minor_faults = -MinorFaults();
-  record.cpu_seconds = -ProcessCpuSeconds();
   if (plan_.fault_rank == communicator_.rank() && plan_.fault_sleep_ms > 0) {
     std::this_thread::sleep_for(
         std::chrono::duration<double, std::milli>(plan_.fault_sleep_ms));
@@ -180,11 +188,7 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
                    cursor_.samples, batch_size);
   SS_TRY(record.grad_norm, ApplyGradients(record.learning_rate));
   clock.optimizer_ns = NowNs();
-  if (ops.has_value()) {
-    ops->Stop();
-    tracer_.AddOps(ops->events(), ops->dropped());
-    TraceStep(step, clock);
-  }
+  if (traced) TraceStep(step, clock);
 
   cursor_.steps = step;
   cursor_.samples += batch_size;
@@ -194,11 +198,12 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   record.rank_samples = static_cast<int64_t>(share.size());
   FillTimes(clock, record);
   record.comm_bytes = reducer_.bytes_per_step();
-  record.minor_faults += MinorFaults();
-  record.cpu_seconds += ProcessCpuSeconds();
+  FillCounters(counted, counters_.Read(), record);
   record.sample_digest = SampleDigest(share);
+  ladder_.MoveTo(record);
   record.step_ns = NowNs() - clock.start_ns;
-  return metrics_->Append(record::ToJson(record));
+  SS_RETURN_IF_ERROR(metrics_->Append(record::ToJson(record)));
+  return status_->Stepped(record);
 }
 
 void Trainer::FillBatch(int64_t epoch, std::span<const int64_t> share) {
@@ -223,7 +228,14 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
                                        StepClock& clock) {
   FillBatch(batch.epoch, share);
   clock.data_ns = NowNs();
+  const bool hashed = ladder_.Covers(cursor_.steps + 1);
+  if (hashed) {
+    ladder_.Samples(share);
+    ladder_.Parameters(network_.values());
+  }
   reducer_.Begin();
+  // The local gradient is whole only while nothing of it is exchanged.
+  reducer_.set_accumulating(hashed);
   if (!share.empty()) {
     // Summed over ranks this is the mean over the global batch, however it is split. A
     // rank that exchanges nothing takes the mean over its own samples.
@@ -242,9 +254,14 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
   } else {
     clock.forward_ns = clock.data_ns;
   }
+  // What hashing costs is not blamed on the communication.
+  const auto gradient = network_.gradients().first(network_.values().size());
+  if (hashed) ladder_.LocalGradient(gradient);
   clock.backward_ns = NowNs();
+  reducer_.set_accumulating(false);
   SS_RETURN_IF_ERROR(reducer_.Finish());
   clock.comm_ns = NowNs();
+  if (hashed) ladder_.ReducedGradient(gradient);
   return {};
 }
 
@@ -284,15 +301,13 @@ base::Result<double> Trainer::ApplyGradients(double learning_rate) {
 }
 
 void Trainer::TraceStep(int64_t step, const StepClock& clock) {
-  tracer_.AddSpan("ProfilerStep#" + std::to_string(step), clock.start_ns,
-                  clock.optimizer_ns);
+  tracer_.End(step, clock.start_ns, clock.optimizer_ns);
   tracer_.AddSpan("data", clock.begin_ns, clock.data_ns);
   tracer_.AddSpan("forward", clock.data_ns, clock.forward_ns);
   tracer_.AddSpan("backward", clock.forward_ns, clock.backward_ns);
   tracer_.AddSpan("comm_wait", clock.backward_ns, clock.comm_ns);
   tracer_.AddSpan("optimizer", clock.comm_ns, clock.optimizer_ns);
-  tracer_.AddCollectives(communicator_.TakeRecords(), communicator_.transport_name(),
-                         communicator_.world_size());
+  tracer_.AddCollectives(communicator_.TakeRecords(), clock.data_ns);
 }
 
 double Trainer::TrainSeconds() const {
@@ -302,6 +317,7 @@ double Trainer::TrainSeconds() const {
 
 base::Status Trainer::EvaluateNow() {
   const int64_t start_ns = NowNs();
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kEvaluating));
   SS_TRY(const EvaluationResult result,
          Evaluate(plan_.validation_indices, maps_, network_, communicator_));
   const int64_t end_ns = NowNs();
@@ -332,6 +348,7 @@ base::Status Trainer::EvaluateNow() {
 
 base::Status Trainer::CheckpointNow() {
   const int64_t start_ns = NowNs();
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kCheckpointing));
   SS_RETURN_IF_ERROR(metrics_->Flush());  // never behind the checkpoint
   const double cpu = earlier_cpu_seconds_ + ProcessCpuSeconds();
   SS_TRY(const std::vector<std::string> all,
@@ -342,6 +359,7 @@ base::Status Trainer::CheckpointNow() {
   }
   cursor_.train_seconds = TrainSeconds();
   SS_RETURN_IF_ERROR(SaveNow());
+  status_->Checkpointed(cursor_.steps);
   if (plan_.trace_steps > 0) tracer_.AddSpan("checkpoint", start_ns, NowNs());
   return {};
 }

@@ -10,10 +10,13 @@
 
 #include "adamw.h"
 #include "checkpoint.h"
+#include "hash_ladder.h"
 #include "map_set.h"
 #include "metrics_log.h"
 #include "reducer.h"
 #include "sampler.h"
+#include "status_file.h"
+#include "step_counters.h"
 #include "stepslack/base/result.h"
 #include "stepslack/comm/communicator.h"
 #include "stepslack/model/network.h"
@@ -81,6 +84,10 @@ class Trainer {
   Reducer reducer_;
   Sampler sampler_;
   Tracer tracer_;
+  StepCounters counters_;
+  HashLadder ladder_;
+  base::Json rank_facts_;
+  std::optional<StatusFile> status_;
   std::optional<MetricsLog> metrics_;
 
   TrainCursor cursor_;

@@ -48,6 +48,8 @@ base::Status Trainer::Finish() {
   SS_RETURN_IF_ERROR(GatherRanks(summary));
   FillSummary(summary);
   if (communicator_.rank() != 0) return {};
+  // Before run.json, which tells that everything is there.
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kDone));
   return base::WriteFileAtomic(base::JoinPath(run_folder_, "run.json"),
                                record::ToJson(summary).Dump() + "\n");
 }
@@ -81,12 +83,16 @@ base::Status Trainer::GatherRanks(record::RunSummary& summary) {
   base::Json mine;
   mine.Set("cpu_seconds", earlier_cpu_seconds_ + ProcessCpuSeconds());
   mine.Set("parameters_sha256", digest);
+  mine.Set("hardware_tag", rank_facts_["hardware_tag"]);
+  mine.Set("runtime_tag", rank_facts_["runtime_tag"]);
   SS_TRY(const std::vector<std::string> all, communicator_.AllGather(mine.Dump(-1)));
   for (size_t rank = 0; rank < all.size(); ++rank) {
     SS_TRY(const base::Json json, base::ParseJson(all[rank], "gathered facts"));
     const double cpu = json["cpu_seconds"].AsDouble();
     summary.rank_cpu_seconds.push_back(cpu);
     summary.cpu_seconds += cpu;
+    summary.hardware_tags.push_back(json["hardware_tag"].AsString());
+    summary.runtime_tags.push_back(json["runtime_tag"].AsString());
     if (plan_.synchronise && json["parameters_sha256"].AsString() != digest) {
       return base::Fail("TRAIN-0022", base::ExitCode::kIntegrity,
                         "the ranks end with different parameters",
@@ -102,6 +108,7 @@ base::Status Trainer::GatherRanks(record::RunSummary& summary) {
 
 void Trainer::FillSummary(record::RunSummary& summary) const {
   summary.status = "done";
+  summary.host = rank_facts_;
   summary.world_size = communicator_.world_size();
   summary.parameters = network_.parameter_count();
   summary.steps = cursor_.steps;
