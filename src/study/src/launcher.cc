@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <thread>
@@ -73,6 +74,10 @@ class RankGroup {
           // Huge pages for the heap: a page fault costs more than the work on it.
           {"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"}};
       spec.log_path = LogPath(folder_, rank);
+      const std::string blas = base::OpenBlasCoreType();
+      if (!blas.empty() && std::getenv("OPENBLAS_CORETYPE") == nullptr) {
+        spec.env["OPENBLAS_CORETYPE"] = blas;
+      }
       // Unpinned ranks can end up sharing one core while another is idle.
       if (!cores.empty()) spec.core = cores[static_cast<size_t>(rank) % cores.size()];
       SS_TRY(base::Process process, base::Process::Start(spec));
