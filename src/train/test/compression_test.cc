@@ -83,21 +83,20 @@ TEST(Compressor, WhatIsSentAndWhatIsKeptAddUpToTheGradients) {
   }
 }
 
-// |value - optimum| / |optimum| after gradient descent on the mean over ranks of
-// |value - target of the rank|^2 / 2, whose optimum is the mean target.
+// |value - optimum| / |optimum| after descent on the mean of |value - target|^2 / 2
+// over two targets that take turns, whose optimum is the mean target. Most of every
+// gradient is noise that never vanishes.
 double ErrorAfterDescent(CompressionMethod method, bool feedback) {
-  constexpr size_t kRanks = 2;
-  std::vector<double> errors(kRanks);
-  RunRanks(kRanks, [&](comm::Communicator& communicator) {
+  const std::vector<std::vector<float>> targets = {Normals(1, kFloats),
+                                                   Normals(2, kFloats)};
+  std::vector<float> values(kFloats), gradient(kFloats);
+  RunRanks(1, [&](comm::Communicator& communicator) {
     const auto compressor = Make(method);
-    const std::vector<std::vector<float>> targets = {Normals(1, kFloats),
-                                                     Normals(2, kFloats)};
-    const auto rank = static_cast<size_t>(communicator.rank());
-    std::vector<float> values(kFloats), gradient(kFloats);
-    for (int step = 0; step < 150; ++step) {
-      const auto rate = static_cast<float>(0.2 * std::exp(-step / 30.0) + 0.004);
+    for (size_t step = 0; step < 1000; ++step) {
+      const double decay = std::exp(-static_cast<double>(step) / 200.0);
+      const auto rate = static_cast<float>(0.1 * decay + 0.001);
       for (size_t i = 0; i < kFloats; ++i) {
-        gradient[i] = (values[i] - targets[rank][i]) / kRanks;
+        gradient[i] = values[i] - targets[step % 2][i];
       }
       ASSERT_TRUE(compressor->Exchange(gradient, communicator).has_value());
       if (!feedback) {
@@ -105,17 +104,15 @@ double ErrorAfterDescent(CompressionMethod method, bool feedback) {
       }
       for (size_t i = 0; i < kFloats; ++i) values[i] -= rate * gradient[i];
     }
-    double difference = 0, size = 0;
-    for (size_t i = 0; i < kFloats; ++i) {
-      const double optimum = 0.5 * (static_cast<double>(targets[0][i]) +
-                                    static_cast<double>(targets[1][i]));
-      difference += std::pow(static_cast<double>(values[i]) - optimum, 2);
-      size += optimum * optimum;
-    }
-    errors[rank] = std::sqrt(difference / size);
   });
-  EXPECT_EQ(errors[0], errors[1]);
-  return errors[0];
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < kFloats; ++i) {
+    const double optimum =
+        0.5 * (static_cast<double>(targets[0][i]) + static_cast<double>(targets[1][i]));
+    difference += std::pow(static_cast<double>(values[i]) - optimum, 2);
+    size += optimum * optimum;
+  }
+  return std::sqrt(difference / size);
 }
 
 TEST(Compressor, DescentWithFeedbackEndsNearTheOptimum) {
@@ -125,7 +122,7 @@ TEST(Compressor, DescentWithFeedbackEndsNearTheOptimum) {
 }
 
 TEST(Compressor, WithoutFeedbackTopKStaysAwayFromTheOptimum) {
-  // The rows of the ranks cancel in the mean only, and each rank sends its own largest.
+  // Where both targets pull alike but weakly, nothing is ever sent.
   EXPECT_GT(ErrorAfterDescent(CompressionMethod::kTopK, false), 0.2);
 }
 
