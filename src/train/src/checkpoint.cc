@@ -30,6 +30,7 @@ Json CursorJson(const TrainCursor& cursor) {
   json.Set("samples", cursor.samples);
   json.Set("restarts", cursor.restarts);
   json.Set("train_seconds", cursor.train_seconds);
+  json.Set("tuned_bucket_bytes", cursor.tuned_bucket_bytes);
   json.Set("rank_cpu_seconds", Numbers(cursor.rank_cpu_seconds));
   json.Set("target_reached", cursor.target.reached);
   json.Set("seconds_to_target", cursor.target.seconds_to);
@@ -45,6 +46,7 @@ TrainCursor ReadCursor(const Json& json) {
   cursor.samples = json["samples"].AsInt();
   cursor.restarts = static_cast<int>(json["restarts"].AsInt());
   cursor.train_seconds = json["train_seconds"].AsDouble();
+  cursor.tuned_bucket_bytes = json["tuned_bucket_bytes"].AsInt();
   cursor.rank_cpu_seconds = ReadNumbers(json["rank_cpu_seconds"]);
   cursor.target.reached = json["target_reached"].AsBool();
   cursor.target.seconds_to = json["seconds_to_target"].AsDouble();
@@ -54,12 +56,12 @@ TrainCursor ReadCursor(const Json& json) {
   return cursor;
 }
 
-// One array a parameter and kind, under "value.", "moment1." and "moment2.".
-void AddArrays(model::StateFile& state, std::string_view kind,
+// One array a parameter and kind, under "value.", "moment1." and so on.
+void AddArrays(model::StateFile& state, const std::string& kind,
                const std::vector<model::ParameterInfo>& parameters,
                std::span<const float> buffer) {
   for (const model::ParameterInfo& info : parameters) {
-    model::StateArray& array = state.arrays[std::string(kind) + info.name];
+    model::StateArray& array = state.arrays[kind + info.name];
     array.shape = info.shape;
     const auto first = buffer.begin() + info.offset;
     array.values.assign(first, first + info.count);
@@ -67,11 +69,11 @@ void AddArrays(model::StateFile& state, std::string_view kind,
 }
 
 // False when an array is missing or has another shape.
-bool TakeArrays(const model::StateFile& state, std::string_view kind,
+bool TakeArrays(const model::StateFile& state, const std::string& kind,
                 const std::vector<model::ParameterInfo>& parameters,
                 std::span<float> buffer) {
   for (const model::ParameterInfo& info : parameters) {
-    const auto found = state.arrays.find(std::string(kind) + info.name);
+    const auto found = state.arrays.find(kind + info.name);
     if (found == state.arrays.end() || found->second.shape != info.shape) return false;
     std::copy(found->second.values.begin(), found->second.values.end(),
               buffer.begin() + info.offset);
@@ -90,17 +92,21 @@ std::string PlanDigest(const record::TrainPlan& plan) {
   effective.inputs_path = base::FileName(plan.inputs_path);
   effective.targets_path = base::FileName(plan.targets_path);
   effective.timeout_seconds = defaults.timeout_seconds;
-  effective.checkpoint_every_samples = defaults.checkpoint_every_samples;
+  if (plan.compression == "none") {
+    effective.checkpoint_every_samples = defaults.checkpoint_every_samples;
+  }
   effective.trace_first_step = defaults.trace_first_step;
   effective.trace_steps = defaults.trace_steps;
   effective.fault_rank = defaults.fault_rank;
   effective.fault_sleep_ms = defaults.fault_sleep_ms;
+  effective.fault = defaults.fault;
+  effective.fault_step = defaults.fault_step;
   return base::Sha256Of(record::ToJson(effective).Dump(-1));
 }
 
 base::Status SaveCheckpoint(const std::string& path, const record::TrainPlan& plan,
                             const TrainCursor& cursor, const Encoding& encoding,
-                            model::Network& network, AdamW& optimizer) {
+                            model::Network& network, std::span<const StateView> views) {
   Json text;
   text.Set("schema", kSchema);
   text.Set("plan_sha256", PlanDigest(plan));
@@ -110,15 +116,17 @@ base::Status SaveCheckpoint(const std::string& path, const record::TrainPlan& pl
   model::StateFile state;
   state.text = text.Dump(-1);
   AddArrays(state, "value.", network.parameters(), network.values());
-  AddArrays(state, "moment1.", network.parameters(), optimizer.first_moment());
-  AddArrays(state, "moment2.", network.parameters(), optimizer.second_moment());
+  for (const StateView& view : views) {
+    AddArrays(state, std::string(view.name) + ".", network.parameters(), view.values);
+  }
   SS_TRY(const std::string bytes, model::EncodeState(state));
   return base::WriteFileAtomic(path, bytes);
 }
 
 base::Result<Restored> LoadCheckpoint(const std::string& path,
                                       const record::TrainPlan& plan,
-                                      model::Network& network, AdamW& optimizer) {
+                                      model::Network& network,
+                                      std::span<const StateView> views) {
   SS_TRY(const std::string bytes, base::ReadFile(path));
   SS_TRY(const model::StateFile state, model::DecodeState(bytes, path));
   SS_TRY(const Json text, base::ParseJson(state.text, path));
@@ -129,9 +137,12 @@ base::Result<Restored> LoadCheckpoint(const std::string& path,
                       "use a new folder, or delete the checkpoint to start afresh");
   }
   const auto& parameters = network.parameters();
-  if (!TakeArrays(state, "value.", parameters, network.values()) ||
-      !TakeArrays(state, "moment1.", parameters, optimizer.first_moment()) ||
-      !TakeArrays(state, "moment2.", parameters, optimizer.second_moment())) {
+  bool fits = TakeArrays(state, "value.", parameters, network.values());
+  for (const StateView& view : views) {
+    fits = fits &&
+           TakeArrays(state, std::string(view.name) + ".", parameters, view.values);
+  }
+  if (!fits) {
     return base::Fail("TRAIN-0011", base::ExitCode::kIntegrity,
                       "the checkpoint does not hold the parameters of this network",
                       path, "delete the checkpoint to start afresh");
@@ -140,7 +151,6 @@ base::Result<Restored> LoadCheckpoint(const std::string& path,
   restored.cursor = ReadCursor(text["cursor"]);
   restored.encoding.channel_scale = ReadNumbers(text["channel_scale"]);
   restored.encoding.target_scale = text["target_scale"].AsDouble();
-  optimizer.set_steps(restored.cursor.steps);
   return restored;
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "adamw.h"
 #include "map_set.h"
+#include "state_view.h"
 #include "stepslack/base/result.h"
 #include "stepslack/model/network.h"
 #include "stepslack/record/train_plan.h"
@@ -32,26 +32,29 @@ struct TrainCursor {
   int64_t samples = 0;
   int restarts = 0;
   double train_seconds = 0;
+  int64_t tuned_bucket_bytes = 0;  // 0: not tuned, or not yet
   std::vector<double> rank_cpu_seconds;
   TargetWatch target;
 };
 
 // SHA-256 of the plan's JSON, without what can not change the parameters (time-out,
-// trace, checkpoint interval, injected faults).
+// trace, checkpoint interval unless compression collects its residual then, injected
+// faults).
 std::string PlanDigest(const record::TrainPlan& plan);
 
 base::Status SaveCheckpoint(const std::string& path, const record::TrainPlan& plan,
                             const TrainCursor& cursor, const Encoding& encoding,
-                            model::Network& network, AdamW& optimizer);
+                            model::Network& network, std::span<const StateView> views);
 
-// Restores network and optimizer. Errors: TRAIN-0010 written by another plan,
-// TRAIN-0011 does not fit this network, MODEL-0004 damaged.
+// Restores the network and every array of `views`. Errors: TRAIN-0010 written by
+// another plan, TRAIN-0011 does not fit this network, MODEL-0004 damaged.
 struct Restored {
   TrainCursor cursor;
   Encoding encoding;
 };
 base::Result<Restored> LoadCheckpoint(const std::string& path,
                                       const record::TrainPlan& plan,
-                                      model::Network& network, AdamW& optimizer);
+                                      model::Network& network,
+                                      std::span<const StateView> views);
 
 }  // namespace stepslack::train

@@ -31,16 +31,6 @@ model::NetworkOptions NetworkOptionsOf(const record::TrainPlan& plan, int planes
   return options;
 }
 
-AdamWOptions AdamWOptionsOf(const record::TrainPlan& plan) {
-  AdamWOptions options;
-  options.weight_decay = plan.weight_decay;
-  return options;
-}
-
-ReducerOptions ReducerOptionsOf(const record::TrainPlan& plan) {
-  return {plan.first_bucket_bytes, plan.bucket_bytes, plan.overlap, plan.synchronise};
-}
-
 // Short fingerprint of the samples of one batch on one rank.
 std::string SampleDigest(std::span<const int64_t> indices) {
   base::Sha256 digest;
@@ -80,9 +70,9 @@ Trainer::Trainer(std::string run_folder, const record::TrainPlan& plan,
       communicator_(communicator),
       maps_(std::move(maps)),
       network_(std::move(network)),
-      optimizer_(AdamWOptionsOf(plan), network_.parameters(), network_.values().size()),
-      reducer_(ReducerOptionsOf(plan), network_.parameters(), network_.gradients(),
-               communicator),
+      optimizer_(MakeOptimizer(plan, network_.parameters(), network_.values().size())),
+      reducer_(ReducerOptionsOf(plan, communicator), network_.parameters(),
+               network_.values().size(), network_.gradients(), communicator),
       sampler_(plan.train_indices, plan.global_batch, plan.samples, plan.seed),
       tracer_(plan.trace_first_step, plan.trace_steps),
       ladder_(plan.hash_every_steps) {
@@ -114,13 +104,16 @@ base::Status Trainer::StartOrResume() {
 
 base::Status Trainer::Restore() {
   const std::string path = base::JoinPath(run_folder_, "checkpoint.pt");
-  SS_TRY(const Restored restored, LoadCheckpoint(path, plan_, network_, optimizer_));
+  SS_TRY(const Restored restored, LoadCheckpoint(path, plan_, network_, StateViews()));
   if (!(restored.encoding == maps_.encoding())) {
     return base::Fail("TRAIN-0013", base::ExitCode::kInput,
                       "the data have changed since the checkpoint was written", path,
                       "delete the checkpoint to train on the new data");
   }
   cursor_ = restored.cursor;
+  optimizer_->set_steps(cursor_.steps);
+  reducer_.AfterRestore();
+  reducer_.set_tuned_bucket_bytes(cursor_.tuned_bucket_bytes);
   ++cursor_.restarts;
   earlier_seconds_ = cursor_.train_seconds;
   const auto rank = static_cast<size_t>(communicator_.rank());
@@ -183,9 +176,7 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   SS_RETURN_IF_ERROR(ComputeGradients(batch, share, clock));
   SS_TRY(record.loss, GlobalLoss());
   const auto batch_size = static_cast<int64_t>(batch.indices.size());
-  record.learning_rate =
-      LearningRate({plan_.learning_rate, plan_.warmup_samples, plan_.samples},
-                   cursor_.samples, batch_size);
+  record.learning_rate = LearningRate(ScheduleOf(plan_), cursor_.samples, batch_size);
   SS_TRY(record.grad_norm, ApplyGradients(record.learning_rate));
   clock.optimizer_ns = NowNs();
   if (traced) TraceStep(step, clock);
@@ -227,32 +218,22 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
                                        std::span<const int64_t> share,
                                        StepClock& clock) {
   FillBatch(batch.epoch, share);
-  clock.data_ns = NowNs();
+  clock.data_ns = clock.forward_ns = NowNs();
   const bool hashed = ladder_.Covers(cursor_.steps + 1);
   if (hashed) {
     ladder_.Samples(share);
     ladder_.Parameters(network_.values());
   }
-  reducer_.Begin();
-  // The local gradient is whole only while nothing of it is exchanged.
-  reducer_.set_accumulating(hashed);
-  if (!share.empty()) {
-    // Summed over ranks this is the mean over the global batch, however it is split. A
-    // rank that exchanges nothing takes the mean over its own samples.
-    const size_t divisor = plan_.synchronise ? batch.indices.size() : share.size();
-    const model::Batch inputs{static_cast<int64_t>(share.size()), maps_.height(),
-                              maps_.width(), batch_inputs_.data(),
-                              batch_targets_.data()};
-    SS_TRY(const double loss,
-           network_.Forward(inputs, 1.0 / static_cast<double>(divisor)));
-    const std::span<float> gradients = network_.gradients();
-    const size_t slot =
-        network_.values().size() + static_cast<size_t>(communicator_.rank());
-    gradients[slot] = static_cast<float>(loss);
-    clock.forward_ns = NowNs();
-    SS_RETURN_IF_ERROR(network_.Backward());
-  } else {
-    clock.forward_ns = clock.data_ns;
+  reducer_.Begin(cursor_.steps + 1);
+  // Summed over ranks and parts this is the mean over the global batch, however it is
+  // split. A rank that exchanges nothing takes the mean over its own samples.
+  const size_t divisor = plan_.synchronise ? batch.indices.size() : share.size();
+  const size_t parts = std::min(share.size(), static_cast<size_t>(plan_.accumulation));
+  for (size_t part = 0; part < parts; ++part) {
+    // A hashed step exchanges nothing before the local gradient is whole.
+    SS_RETURN_IF_ERROR(ComputePart(
+        part * share.size() / parts, (part + 1) * share.size() / parts,
+        1.0 / static_cast<double>(divisor), part + 1 == parts && !hashed, clock));
   }
   // What hashing costs is not blamed on the communication.
   const auto gradient = network_.gradients().first(network_.values().size());
@@ -263,6 +244,23 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
   clock.comm_ns = NowNs();
   if (hashed) ladder_.ReducedGradient(gradient);
   return {};
+}
+
+base::Status Trainer::ComputePart(size_t first, size_t end, double weight, bool last,
+                                  StepClock& clock) {
+  const int64_t start_ns = NowNs();
+  const auto pixels = static_cast<size_t>(maps_.pixels());
+  const size_t planes = static_cast<size_t>(maps_.planes()) * pixels;
+  const model::Batch inputs{static_cast<int64_t>(end - first), maps_.height(),
+                            maps_.width(), batch_inputs_.data() + first * planes,
+                            batch_targets_.data() + first * pixels};
+  SS_TRY(const double loss, network_.Forward(inputs, weight));
+  // In place before the backward pass, which sends it with the first bucket.
+  const auto rank = static_cast<size_t>(communicator_.rank());
+  network_.gradients()[network_.values().size() + rank] += static_cast<float>(loss);
+  clock.forward_ns += NowNs() - start_ns;  // of all parts together
+  reducer_.set_accumulating(!last);
+  return network_.Backward();
 }
 
 base::Result<double> Trainer::GlobalLoss() {
@@ -285,18 +283,21 @@ base::Result<double> Trainer::GlobalLoss() {
 base::Result<double> Trainer::ApplyGradients(double learning_rate) {
   const std::span<float> gradients = network_.gradients();
   const std::span<float> own = gradients.first(network_.values().size());
-  const double norm = GlobalNorm(own);
+  const double norm = reducer_.gradient_norm();
   if (!std::isfinite(norm)) {
-    return base::Fail("TRAIN-0021", base::ExitCode::kFinding,
-                      "the gradient is not finite any more",
-                      "rank " + std::to_string(communicator_.rank()) + ", step " +
-                          std::to_string(cursor_.steps + 1),
-                      "lower learning_rate or set clip_norm");
+    // Of the sum over ranks, so every rank stops here in the same step.
+    return base::Fail(
+        "TRAIN-0021", base::ExitCode::kFinding,
+        "the gradient of " + reducer_.NotFiniteParameter() + " is not finite any more",
+        "rank " + std::to_string(communicator_.rank()) + ", step " +
+            std::to_string(cursor_.steps + 1),
+        "lower learning_rate or set clip_norm");
   }
   const bool clip = plan_.clip_norm > 0 && norm > plan_.clip_norm;
-  optimizer_.Step(network_.values(), own, learning_rate,
-                  clip ? plan_.clip_norm / norm : 1.0);
-  std::fill(gradients.begin(), gradients.end(), 0.0F);
+  optimizer_->Step(network_.values(), own, learning_rate,
+                   clip ? plan_.clip_norm / norm : 1.0);
+  const std::span<float> losses = gradients.subspan(own.size());
+  std::fill(losses.begin(), losses.end(), 0.0F);
   return norm;
 }
 
@@ -358,6 +359,8 @@ base::Status Trainer::CheckpointNow() {
     cursor_.rank_cpu_seconds.push_back(std::strtod(text.c_str(), nullptr));
   }
   cursor_.train_seconds = TrainSeconds();
+  cursor_.tuned_bucket_bytes = reducer_.tuned_bucket_bytes();
+  SS_RETURN_IF_ERROR(reducer_.CollectResidual());
   SS_RETURN_IF_ERROR(SaveNow());
   status_->Checkpointed(cursor_.steps);
   if (plan_.trace_steps > 0) tracer_.AddSpan("checkpoint", start_ns, NowNs());
@@ -367,7 +370,13 @@ base::Status Trainer::CheckpointNow() {
 base::Status Trainer::SaveNow() {
   if (communicator_.rank() != 0) return {};
   return SaveCheckpoint(base::JoinPath(run_folder_, "checkpoint.pt"), plan_, cursor_,
-                        maps_.encoding(), network_, optimizer_);
+                        maps_.encoding(), network_, StateViews());
+}
+
+std::vector<StateView> Trainer::StateViews() {
+  std::vector<StateView> views = optimizer_->state();
+  for (const StateView& view : reducer_.state()) views.push_back(view);
+  return views;
 }
 
 }  // namespace stepslack::train

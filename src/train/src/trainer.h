@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "adamw.h"
 #include "checkpoint.h"
 #include "hash_ladder.h"
 #include "map_set.h"
 #include "metrics_log.h"
+#include "optimizer.h"
 #include "reducer.h"
 #include "sampler.h"
 #include "status_file.h"
@@ -57,6 +57,9 @@ class Trainer {
   base::Status TrainStep(const GlobalBatch& batch);
   base::Status ComputeGradients(const GlobalBatch& batch,
                                 std::span<const int64_t> share, StepClock& clock);
+  // Forward and backward pass of positions [first, end) of this rank's share.
+  base::Status ComputePart(size_t first, size_t end, double weight, bool last,
+                           StepClock& clock);
   void FillBatch(int64_t epoch, std::span<const int64_t> share);
   base::Result<double> GlobalLoss();
   base::Result<double> ApplyGradients(double learning_rate);
@@ -64,6 +67,7 @@ class Trainer {
   base::Status EvaluateNow();
   base::Status CheckpointNow();
   base::Status SaveNow();
+  std::vector<StateView> StateViews();  // of optimizer and gradient exchange
   bool Due(int64_t before, int64_t every) const;
   double TrainSeconds() const;
 
@@ -80,7 +84,7 @@ class Trainer {
   comm::Communicator& communicator_;
   MapSet maps_;
   model::Network network_;
-  AdamW optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   Reducer reducer_;
   Sampler sampler_;
   Tracer tracer_;

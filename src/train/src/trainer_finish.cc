@@ -4,6 +4,7 @@
 
 #include "evaluation.h"
 #include "process_usage.h"
+#include "schedule.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/parallel.h"
@@ -123,7 +124,9 @@ void Trainer::FillSummary(record::RunSummary& summary) const {
   summary.runtime = model::RuntimeFacts();
   summary.runtime["transport"] = communicator_.transport_name();
   summary.runtime["cores_allowed"] = std::to_string(base::UsableCores());
-  summary.runtime["buckets"] = std::to_string(reducer_.bucket_count());
+  summary.runtime["optimizer"] = optimizer_->name();
+  summary.runtime["peak_learning_rate"] = base::FormatDouble(ScheduleOf(plan_).peak);
+  reducer_.Describe(summary.runtime);
   summary.runtime["input_planes"] = std::to_string(maps_.planes());
 }
 
