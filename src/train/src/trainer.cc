@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "dihedral.h"
 #include "evaluation.h"
 #include "process_usage.h"
 #include "schedule.h"
@@ -61,42 +60,43 @@ void Trainer::FillTimes(const StepClock& clock, record::StepRecord& record) {
 base::Result<std::unique_ptr<Trainer>> Trainer::Create(
     const std::string& run_folder, const record::TrainPlan& plan,
     comm::Communicator& communicator) {
-  SS_TRY(MapSet maps, MapSet::Load(plan));
+  SS_TRY(std::unique_ptr<SampleSource> source, OpenSampleSource(plan));
   const model::NetworkOptions options =
-      NetworkOptionsOf(plan, maps.planes(), communicator.world_size());
+      NetworkOptionsOf(plan, source->planes(), communicator.world_size());
   SS_TRY(model::Network network, model::Network::Create(options));
-  SS_RETURN_IF_ERROR(network.CheckMapSize(maps.height(), maps.width()));
-  std::unique_ptr<Trainer> trainer(
-      new Trainer(run_folder, plan, communicator, std::move(maps), std::move(network)));
+  SS_RETURN_IF_ERROR(network.CheckMapSize(source->height(), source->width()));
+  std::unique_ptr<Trainer> trainer(new Trainer(run_folder, plan, communicator,
+                                               std::move(source), std::move(network)));
   SS_RETURN_IF_ERROR(trainer->StartOrResume());
   return trainer;
 }
 
 Trainer::Trainer(std::string run_folder, const record::TrainPlan& plan,
-                 comm::Communicator& communicator, MapSet maps, model::Network network)
+                 comm::Communicator& communicator, std::unique_ptr<SampleSource> source,
+                 model::Network network)
     : run_folder_(std::move(run_folder)),
       plan_(plan),
       communicator_(communicator),
-      maps_(std::move(maps)),
+      source_(std::move(source)),
       network_(std::move(network)),
       optimizer_(AdamWOptionsOf(plan), network_.parameters(), network_.values().size()),
       reducer_(ReducerOptionsOf(plan), network_.parameters(), network_.gradients(),
                communicator),
       sampler_(plan.train_indices, plan.global_batch, plan.samples, plan.seed),
-      tracer_(plan.trace_first_step, plan.trace_steps) {
+      tracer_(plan.trace_first_step, plan.trace_steps),
+      checkpoints_({run_folder_, plan.keep_checkpoints, plan.async_checkpoint}) {
   network_.OnGradientReady([this](size_t parameter) { reducer_.Ready(parameter); });
 }
 
 base::Status Trainer::StartOrResume() {
-  // Rank 0 decides for all, so that a file system that lags can not split the group.
-  std::byte resume{base::PathExists(base::JoinPath(run_folder_, "checkpoint.pt"))};
-  SS_RETURN_IF_ERROR(communicator_.Broadcast(std::span(&resume, 1), 0));
-  if (resume != std::byte{0}) {
-    SS_RETURN_IF_ERROR(Restore());
+  SS_TRY(const auto found, FindCheckpoint(run_folder_, communicator_));
+  if (found.has_value()) {
+    SS_RETURN_IF_ERROR(Restore(*found));
   } else {
     SS_RETURN_IF_ERROR(
         communicator_.Broadcast(std::as_writable_bytes(network_.values()), 0));
   }
+  loader_.emplace(*source_, sampler_, LoaderOptionsOf());
   trace_base_ns_ = NowNs();
   SS_RETURN_IF_ERROR(communicator_.Broadcast(
       std::as_writable_bytes(std::span(&trace_base_ns_, 1)), 0));
@@ -104,15 +104,31 @@ base::Status Trainer::StartOrResume() {
   return {};
 }
 
-base::Status Trainer::Restore() {
-  const std::string path = base::JoinPath(run_folder_, "checkpoint.pt");
-  SS_TRY(const Restored restored, LoadCheckpoint(path, plan_, network_, optimizer_));
-  if (!(restored.encoding == maps_.encoding())) {
-    return base::Fail("TRAIN-0013", base::ExitCode::kInput,
-                      "the data have changed since the checkpoint was written", path,
-                      "delete the checkpoint to train on the new data");
-  }
-  cursor_ = restored.cursor;
+LoaderOptions Trainer::LoaderOptionsOf() const {
+  LoaderOptions options;
+  options.threads = plan_.loader_threads;
+  options.prefetch = plan_.prefetch_batches;
+  options.rank = communicator_.rank();
+  options.world_size = communicator_.world_size();
+  options.transforms = plan_.augment ? source_->Transforms(plan_.augment_turns) : 1;
+  options.done = cursor_.samples;
+  return options;
+}
+
+std::vector<NamedArray> Trainer::State() {
+  const std::vector<model::ParameterInfo>& layout = network_.parameters();
+  std::vector<NamedArray> arrays;
+  AddState("value", layout, network_.values(), arrays);
+  AddState("optimizer.moment1", layout, optimizer_.first_moment(), arrays);
+  AddState("optimizer.moment2", layout, optimizer_.second_moment(), arrays);
+  return arrays;
+}
+
+base::Status Trainer::Restore(const FoundCheckpoint& found) {
+  SS_TRY(cursor_,
+         TakeCheckpoint(found.state, found.path, plan_, source_->Facts(), State()));
+  optimizer_.set_steps(cursor_.steps);
+  skipped_checkpoints_ = found.skipped;
   ++cursor_.restarts;
   earlier_seconds_ = cursor_.train_seconds;
   const auto rank = static_cast<size_t>(communicator_.rank());
@@ -123,9 +139,7 @@ base::Status Trainer::Restore() {
   for (size_t gone = ranks; rank == 0 && gone < cpu.size(); ++gone) {
     earlier_cpu_seconds_ += cpu[gone];
   }
-  // Counted on disk at once, after every rank has read the file.
-  SS_RETURN_IF_ERROR(communicator_.Barrier());
-  return SaveNow();
+  return SaveNow();  // so that this restart is counted even if it comes to nothing
 }
 
 bool Trainer::Due(int64_t before, int64_t every) const {
@@ -137,6 +151,7 @@ base::Status Trainer::Run() {
   while (true) {
     const GlobalBatch batch = sampler_.BatchAfter(cursor_.samples);
     if (batch.indices.empty()) break;
+    SS_RETURN_IF_ERROR(checkpoints_.Poll());
     const int64_t before = cursor_.samples;
     SS_RETURN_IF_ERROR(TrainStep(batch));
     if (Due(before, plan_.eval_every_samples)) SS_RETURN_IF_ERROR(EvaluateNow());
@@ -201,38 +216,19 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   return metrics_->Append(record::ToJson(record));
 }
 
-void Trainer::FillBatch(int64_t epoch, std::span<const int64_t> share) {
-  const auto pixels = static_cast<size_t>(maps_.pixels());
-  const size_t planes = static_cast<size_t>(maps_.planes()) * pixels;
-  batch_inputs_.resize(std::max(batch_inputs_.size(), share.size() * planes));
-  batch_targets_.resize(std::max(batch_targets_.size(), share.size() * pixels));
-  const int transforms =
-      plan_.augment_turns ? DihedralCount(maps_.height(), maps_.width()) : kFlipCount;
-  for (size_t i = 0; i < share.size(); ++i) {
-    const int transform =
-        plan_.augment ? sampler_.Transform(epoch, share[i], transforms) : 0;
-    maps_.EncodeInputs(share[i], transform,
-                       std::span(batch_inputs_).subspan(i * planes, planes));
-    maps_.EncodeTarget(share[i], transform,
-                       std::span(batch_targets_).subspan(i * pixels, pixels));
-  }
-}
-
 base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
                                        std::span<const int64_t> share,
                                        StepClock& clock) {
-  FillBatch(batch.epoch, share);
+  SS_TRY(const LoadedBatch* loaded, loader_->Next());
+  SS_CHECK(loaded->global.indices == batch.indices);
   clock.data_ns = NowNs();
   reducer_.Begin();
   if (!share.empty()) {
     // Summed over ranks this is the mean over the global batch, however it is split. A
     // rank that exchanges nothing takes the mean over its own samples.
     const size_t divisor = plan_.synchronise ? batch.indices.size() : share.size();
-    const model::Batch inputs{static_cast<int64_t>(share.size()), maps_.height(),
-                              maps_.width(), batch_inputs_.data(),
-                              batch_targets_.data()};
     SS_TRY(const double loss,
-           network_.Forward(inputs, 1.0 / static_cast<double>(divisor)));
+           network_.Forward(loaded->batch.Part(0), 1.0 / static_cast<double>(divisor)));
     const std::span<float> gradients = network_.gradients();
     const size_t slot =
         network_.values().size() + static_cast<size_t>(communicator_.rank());
@@ -303,7 +299,7 @@ double Trainer::TrainSeconds() const {
 base::Status Trainer::EvaluateNow() {
   const int64_t start_ns = NowNs();
   SS_TRY(const EvaluationResult result,
-         Evaluate(plan_.validation_indices, maps_, network_, communicator_));
+         Evaluate(plan_.validation_indices, *source_, network_, communicator_));
   const int64_t end_ns = NowNs();
   if (plan_.trace_steps > 0) tracer_.AddSpan("eval", start_ns, end_ns);
 
@@ -314,7 +310,7 @@ base::Status Trainer::EvaluateNow() {
   record.eval_seconds = 1e-9 * static_cast<double>(end_ns - start_ns);
   record.loss = result.loss;
   record.relative_mae = result.relative_mae;
-  record.mae_mv = result.mae_mv;
+  record.mae_mv = result.mae;
   TargetWatch& target = cursor_.target;
   if (!target.reached && plan_.target_relative_mae > 0 &&
       result.relative_mae <= plan_.target_relative_mae) {
@@ -348,8 +344,8 @@ base::Status Trainer::CheckpointNow() {
 
 base::Status Trainer::SaveNow() {
   if (communicator_.rank() != 0) return {};
-  return SaveCheckpoint(base::JoinPath(run_folder_, "checkpoint.pt"), plan_, cursor_,
-                        maps_.encoding(), network_, optimizer_);
+  return checkpoints_.Save(cursor_.steps,
+                           CheckpointText(plan_, cursor_, source_->Facts()), State());
 }
 
 }  // namespace stepslack::train
