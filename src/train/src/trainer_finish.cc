@@ -33,6 +33,7 @@ std::string Trainer::ParametersDigest() {
 }
 
 base::Status Trainer::Finish() {
+  SS_RETURN_IF_ERROR(checkpoints_.Finish());  // nothing is done before it is durable
   record::RunSummary summary;
   if (plan_.predict_test && !plan_.test_indices.empty()) {
     SS_RETURN_IF_ERROR(Predict(summary));
@@ -57,14 +58,14 @@ base::Status Trainer::Finish() {
 
 base::Status Trainer::Predict(record::RunSummary& summary) {
   SS_TRY(std::vector<float> predictions,
-         PredictAll(plan_.test_indices, maps_, network_, communicator_));
+         PredictAll(plan_.test_indices, *source_, network_, communicator_));
   if (communicator_.rank() != 0) return {};
   const auto count = static_cast<int64_t>(plan_.test_indices.size());
   summary.predictions_sha256 =
       base::Sha256Of({reinterpret_cast<const char*>(predictions.data()),
                       predictions.size() * sizeof(float)});
   std::map<std::string, record::FloatArray> arrays;
-  arrays["prediction"].shape = {count, maps_.height(), maps_.width()};
+  arrays["prediction"].shape = source_->PredictionShape(plan_.test_indices);
   arrays["prediction"].values = std::move(predictions);
   arrays["index"].shape = {count};
   for (int64_t index : plan_.test_indices) {
@@ -73,7 +74,7 @@ base::Status Trainer::Predict(record::RunSummary& summary) {
   SS_RETURN_IF_ERROR(
       record::WriteNpz(base::JoinPath(run_folder_, "predictions.npz"), arrays));
   // The other ranks wait in the next collective without using their core.
-  SS_TRY(const Latency latency, MeasureLatency(plan_.test_indices, maps_, network_));
+  SS_TRY(const Latency latency, MeasureLatency(plan_.test_indices, *source_, network_));
   summary.inference_seconds_per_map = latency.wall_seconds;
   summary.inference_cpu_seconds_per_map = latency.cpu_seconds;
   return {};
@@ -127,7 +128,29 @@ void Trainer::FillSummary(record::RunSummary& summary) const {
   summary.runtime["optimizer"] = optimizer_->name();
   summary.runtime["peak_learning_rate"] = base::FormatDouble(ScheduleOf(plan_).peak);
   reducer_.Describe(summary.runtime);
-  summary.runtime["input_planes"] = std::to_string(maps_.planes());
+  summary.runtime["input_planes"] = std::to_string(source_->planes());
+  FillDataFacts(summary);
+}
+
+void Trainer::FillDataFacts(record::RunSummary& summary) const {
+  const LoaderStats& loader = loader_->stats();
+  const CheckpointCost& cost = checkpoints_.cost();
+  const auto batches = static_cast<double>(std::max<int64_t>(1, loader.batches));
+  auto& facts = summary.runtime;
+  facts["loader_threads"] = std::to_string(loader.threads);
+  facts["loader_batches"] = std::to_string(loader.batches);
+  facts["loader_waits"] = std::to_string(loader.waits);
+  facts["loader_wait_seconds"] =
+      base::FormatDouble(1e-9 * static_cast<double>(loader.wait_ns));
+  facts["loader_longest_wait_seconds"] =
+      base::FormatDouble(1e-9 * static_cast<double>(loader.longest_ns));
+  facts["loader_mean_queue"] =
+      base::FormatDouble(static_cast<double>(loader.ready) / batches);
+  facts["checkpoints_saved"] = std::to_string(cost.saves);
+  facts["checkpoints_skipped"] = std::to_string(skipped_checkpoints_);
+  facts["checkpoint_copy_seconds"] = base::FormatDouble(cost.copy_seconds);
+  facts["checkpoint_wait_seconds"] = base::FormatDouble(cost.wait_seconds);
+  facts["checkpoint_write_seconds"] = base::FormatDouble(cost.write_seconds);
 }
 
 }  // namespace stepslack::train

@@ -8,8 +8,8 @@
 //   metrics.rank<k>.jsonl     one StepRecord a line, rank 0 also EvalRecords
 //   trace.rank<k>.json.gz     Kineto-compatible trace of plan.trace_steps steps
 //   predictions.npz           "prediction" [n,h,w] mV and "index" [n] of the test
-//   samples checkpoint.pt             latest complete checkpoint;  log.rank<k>.txt
-//   messages
+//   samples
+//   checkpoints/step<k>.pt    the last few complete states; log.rank<k>.txt: messages
 #pragma once
 
 #include <cstdint>
