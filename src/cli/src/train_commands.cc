@@ -97,7 +97,9 @@ base::Result<CommandResult> Train(const Arguments& arguments,
   SS_TRY(const auto launcher,
          study::FindLauncher(Companion("STEPSLACK_WORKER", "stepslack-worker"),
                              room.RunsFolder()));
+  context.progress->Stage(1, 2, "data");
   SS_TRY(const study::PreparedData data, study::PrepareTrainData(job, room, context));
+  context.progress->EndStage(fmt::format("{} samples", data.samples));
   study::RunRequest request{
       .label = job.title, .plan = job.plan, .world_size = job.ranks, .repeat = 0};
   if (arguments.Has("--again")) request.repeat = FirstUnfinished(launcher, request);

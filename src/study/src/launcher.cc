@@ -193,15 +193,24 @@ base::Status Watch(const Launcher& launcher, const RunRequest& request,
 // Digests of everything a finished run left, written after run.json: what is read back
 // later must be what was measured.
 constexpr std::string_view kManifest = "manifest.json";
+constexpr std::string_view kCheckpoints = "checkpoints";
+
+base::Status AddDigests(const std::string& folder, const std::string& prefix,
+                        base::Json& manifest) {
+  SS_TRY(const auto names, base::ListFolder(JoinPath(folder, prefix)));
+  for (const std::string& name : names) {
+    if (name == kManifest || name.starts_with("log.") || name == kCheckpoints) continue;
+    const std::string file = prefix.empty() ? name : JoinPath(prefix, name);
+    SS_TRY(const std::string digest, base::Sha256OfFile(JoinPath(folder, file)));
+    manifest.Set(file, digest);
+  }
+  return {};
+}
 
 base::Status WriteManifest(const std::string& folder) {
-  SS_TRY(const auto names, base::ListFolder(folder));
   base::Json manifest;
-  for (const std::string& name : names) {
-    if (name == kManifest || name.starts_with("log.")) continue;
-    SS_TRY(const std::string digest, base::Sha256OfFile(JoinPath(folder, name)));
-    manifest.Set(name, digest);
-  }
+  SS_RETURN_IF_ERROR(AddDigests(folder, "", manifest));
+  SS_RETURN_IF_ERROR(AddDigests(folder, std::string(kCheckpoints), manifest));
   return base::WriteFileAtomic(JoinPath(folder, kManifest), manifest.Dump() + "\n");
 }
 
