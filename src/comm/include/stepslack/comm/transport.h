@@ -14,7 +14,7 @@
 namespace stepslack::comm {
 
 struct TransportFailure {
-  enum class Kind { kTimeout, kPeerLost, kOther };
+  enum class Kind { kTimeout, kPeerLost, kOther, kDesync };
   Kind kind = Kind::kOther;
   std::string what;  // the engine's own words, first line
 };
@@ -69,6 +69,11 @@ class Transport {
   // zero-filled and alive as long as the transport. Every rank must ask in the same
   // order for the same size. Empty: there is none, take memory of your own.
   virtual std::span<std::byte> AllocateShared(size_t /*bytes*/) { return {}; }
+  // What AllocateShared's memory is made of, or why the last call gave none; "" when
+  // this transport never has any.
+  virtual std::string memory_note() const { return {}; }
+  // True when every collective compares the ranks' calls before data move.
+  virtual bool checks_agreement() const { return false; }
 };
 
 // One process: every collective is the identity.
