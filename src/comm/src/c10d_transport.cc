@@ -102,7 +102,8 @@ class C10dTransport final : public Transport {
       Return(mine, data);
     });
   }
-  // Gloo of 1.13 has no reduce-scatter: a sum of everything, of which one block is kept.
+  // Gloo of 1.13 has no reduce-scatter: a sum of everything, of which one block is
+  // kept.
   TransportStatus ReduceScatterSum(ConstBuffer input, Buffer output) override {
     if (auto status = CheckSummable(output.dtype); !status) return status;
     if (output.count == 0) return {};
@@ -180,7 +181,8 @@ class C10dTransport final : public Transport {
   // The caller's memory as a tensor, where it lies.
   at::Tensor View(Buffer data) const {
     auto options = at::TensorOptions().dtype(TypeOf(data.dtype));
-    if (const auto device = DeviceOf(data.data, gpu_)) options = options.device(*device);
+    if (const auto device = DeviceOf(data.data, gpu_))
+      options = options.device(*device);
     return at::from_blob(data.data, {static_cast<int64_t>(data.count)}, options);
   }
   // The same where the engine wants it: on the GPU for NCCL.
@@ -252,7 +254,8 @@ class C10dTransport final : public Transport {
     }
   }
 
-  c10::intrusive_ptr<c10d::Store> store_;  // rank 0 serves it as long as the group lives
+  c10::intrusive_ptr<c10d::Store>
+      store_;  // rank 0 serves it as long as the group lives
   c10::intrusive_ptr<PgBase> group_;
   Milliseconds timeout_;
   bool gpu_;
@@ -263,8 +266,8 @@ c10::intrusive_ptr<c10d::Store> OpenStore(const GlooOptions& options) {
   const Milliseconds timeout = ToMilliseconds(options.timeout_seconds);
   c10::intrusive_ptr<c10d::Store> store;
   if (!options.store_path.empty()) {
-    store = c10::make_intrusive<c10d::FileStore>(options.store_path,
-                                                 options.world_size);
+    store =
+        c10::make_intrusive<c10d::FileStore>(options.store_path, options.world_size);
   } else {
     c10d::TCPStoreOptions tcp;
     tcp.port = static_cast<uint16_t>(options.master_port);
@@ -301,8 +304,8 @@ std::optional<TransportFailure> Meet(c10d::Store& store, const GlooOptions& opti
 
 c10::intrusive_ptr<PgBase> MakeGloo(const c10::intrusive_ptr<c10d::Store>& store,
                                     const GlooOptions& options) {
-  auto engine = c10d::ProcessGroupGloo::Options::create(
-      ToMilliseconds(options.timeout_seconds));
+  auto engine =
+      c10d::ProcessGroupGloo::Options::create(ToMilliseconds(options.timeout_seconds));
   engine->threads = 1;  // our communication thread keeps the order anyway
   engine->devices.push_back(
       c10d::ProcessGroupGloo::createDeviceForInterface(options.interface));

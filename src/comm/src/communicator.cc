@@ -38,6 +38,7 @@ base::Error MakeError(const TransportFailure& failure, int rank, std::string con
     case TransportFailure::Kind::kTimeout:
       return {"COMM-0003", code, "time-out in " + what, where,
               "see whether that rank hangs or is slow; timeout_seconds sets the limit"};
+    case TransportFailure::Kind::kDesync:
     case TransportFailure::Kind::kOther:
       break;
   }

@@ -1,5 +1,7 @@
 #include "stepslack/comm/cost_table.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "stepslack/base/digest.h"
@@ -103,9 +105,10 @@ CostFit FitCost(std::span<const CostPoint> points) {
 std::string HardwareTag() {
   const base::Json facts = base::HostFacts();
   base::Json tag;
-  for (const char* name : {"cpu", "usable_cores", "memory_bytes"}) {
-    tag.Set(name, facts[name]);
-  }
+  tag.Set("cpu_model", facts["cpu_model"]);
+  tag.Set("machine", facts["machine"]);
+  // Not the cores that this process may use: ranks are pinned to one.
+  tag.Set("cores", static_cast<int64_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
   return base::Sha256Of(tag.Dump(-1)).substr(0, 16);
 }
 
@@ -126,7 +129,8 @@ base::Result<CostTable> CostTableFromJson(const base::Json& json,
   if (json["schema"].AsString() != kSchema) {
     return base::Fail("COMM-0051", base::ExitCode::kInput,
                       "this is not a table of communication costs of this version",
-                      std::string(name), "measure again: stepslack bench comm --room DIR");
+                      std::string(name),
+                      "measure again: stepslack bench comm --room DIR");
   }
   CostTable table;
   table.hardware = json["hardware"].AsString();

@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -47,7 +47,7 @@ class Writer {
     entry.Set("time_created_ns", record.queued_ns + offset_ns_);
     entry.Set("time_discovered_started_ns", Time(started, record.start_ns));
     entry.Set("time_discovered_completed_ns", Time(finished, record.end_ns));
-    entry.Set("timeout_ms", std::llround(facts_.timeout_seconds * 1000.0));
+    entry.Set("timeout_ms", static_cast<int64_t>(facts_.timeout_seconds * 1000.0));
     entry.Set("retired", finished);
     entry.Set("frames", base::Json::Array{});
     entries_.push_back(std::move(entry));

@@ -64,6 +64,8 @@ class LinkTransport final : public Transport {
   std::span<std::byte> AllocateShared(size_t bytes) override {
     return inner_->AllocateShared(bytes);
   }
+  std::string memory_note() const override { return inner_->memory_note(); }
+  bool checks_agreement() const override { return inner_->checks_agreement(); }
 
  private:
   TransportStatus Then(TransportStatus status, const MessagePlan& plan) {

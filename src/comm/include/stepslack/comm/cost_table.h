@@ -1,6 +1,6 @@
 // How long collectives take on this machine: measured by `stepslack bench comm`, fitted
-// with Hockney's model t = alpha + beta * bytes (Parallel Computing 20, 1994), stored in
-// the room, and read by Connect to choose a transport.
+// with Hockney's model t = alpha + beta * bytes (Parallel Computing 20, 1994), stored
+// in the room, and read by Connect to choose a transport.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ struct CostPoint {
 };
 
 struct CostFit {
-  double alpha_us = 0;        // >= 0
-  double us_per_byte = 0;     // >= 0
-  double worst_ratio = 1;     // of measured and fitted p10, whichever is larger on top
+  double alpha_us = 0;     // >= 0
+  double us_per_byte = 0;  // >= 0
+  double worst_ratio = 1;  // of measured and fitted p10, whichever is larger on top
   double At(int64_t bytes) const {
     return alpha_us + us_per_byte * static_cast<double>(bytes);
   }
@@ -36,9 +36,9 @@ struct CostFit {
 CostFit FitCost(std::span<const CostPoint> points);
 
 struct CostCurve {
-  std::string backend;     // "shm", "gloo", "mpi"; "memcpy": the yardstick
-  std::string algorithm;   // as the transport names it
-  std::string collective;  // "all_reduce"
+  std::string backend;            // "shm", "gloo", "mpi"; "memcpy": the yardstick
+  std::string algorithm;          // as the transport names it
+  std::string collective;         // "all_reduce"
   std::vector<CostPoint> points;  // by bytes
   CostFit fit;
 };
@@ -50,7 +50,7 @@ struct CostTable {
   std::vector<CostCurve> curves;
 };
 
-// First 16 hex digits of the digest over processor, usable cores, and memory.
+// First 16 hex digits of the digest over the processor's model and the machine's cores.
 std::string HardwareTag();
 
 base::Json ToJson(const CostTable& table);

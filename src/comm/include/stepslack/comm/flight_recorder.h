@@ -17,9 +17,9 @@ namespace stepslack::comm {
 struct FlightFacts {
   int rank = 0;
   int world_size = 1;
-  std::string group = "0";                   // the same on every rank
+  std::string group = "0";  // the same on every rank
   std::string group_description = "world";
-  std::string transport;                     // "shm", "gloo"; in the operation's name
+  std::string transport;  // "shm", "gloo"; in the operation's name
   double timeout_seconds = 60;
 };
 

@@ -1,8 +1,8 @@
 // A link that is slower than the machine's own: a transport that adds the time which an
-// alpha-beta model of a network gives, for tests and what-if runs on one host. The model
-// is Hockney's (Parallel Computing 20, 1994): a message of S bytes takes
-// latency + 8 S / bandwidth; collectives are sums of such messages over the steps of
-// the usual algorithms (Thakur, Rabenseifner, Gropp, IJHPCA 19, 2005).
+// alpha-beta model of a network gives, for tests and what-if runs on one host. The
+// model is Hockney's (Parallel Computing 20, 1994): a message of S bytes takes latency
+// + 8 S / bandwidth; collectives are sums of such messages over the steps of the usual
+// algorithms (Thakur, Rabenseifner, Gropp, IJHPCA 19, 2005).
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ struct LinkModelOptions {
 
 // What one rank sends one after the other in a collective.
 struct MessagePlan {
-  int messages = 0;           // in sequence, none overlaps another
+  int messages = 0;  // in sequence, none overlaps another
   double bytes_each = 0;
 };
 
 // `bytes`: of the whole vector for all_reduce and broadcast; of one rank's block for
 // reduce_scatter, all_gather and all_to_all; of the message for send.
-MessagePlan AllReducePlan(int ranks, size_t bytes);   // ring: 2 (n - 1) parts of 1 / n
-MessagePlan BlocksPlan(int ranks, size_t bytes);      // n - 1 blocks
-MessagePlan TreePlan(int ranks, size_t bytes);        // ceil(log2 n) times everything
+MessagePlan AllReducePlan(int ranks, size_t bytes);  // ring: 2 (n - 1) parts of 1 / n
+MessagePlan BlocksPlan(int ranks, size_t bytes);     // n - 1 blocks
+MessagePlan TreePlan(int ranks, size_t bytes);       // ceil(log2 n) times everything
 
 // Seconds of a plan in which `resent` messages are sent twice.
 double ModelledSeconds(const LinkModelOptions& options, const MessagePlan& plan,
