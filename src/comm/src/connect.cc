@@ -24,15 +24,29 @@ namespace {
 using base::ExitCode;
 using Opened = base::Result<std::unique_ptr<Transport>>;
 
-// The shared-memory and the two-level transport are compiled in from shm_transport.cc
-// and hier_transport.cc.
-#ifdef STEPSLACK_HAVE_SHM
-constexpr bool kHasShm = true;
+// The two-level transport comes with hier_transport.cc.
+#ifdef STEPSLACK_HAVE_HIER
+constexpr bool kHasHier = true;
 #else
-constexpr bool kHasShm = false;
+constexpr bool kHasHier = false;
 #endif
 
 constexpr size_t kHostNameBytes = 192;
+
+// Opens the transport of a part of the ranks, later in the life of the job.
+struct GroupOpener {
+  RankEnvironment environment;
+  ConnectOptions options;
+  std::string transport;     // of the world, without "+link"
+  GlooOptions engine;        // how the world was joined; for gloo and nccl
+  std::vector<int> host_of;  // of each world rank; empty: all on one host
+
+  base::Result<GroupParts> operator()(const GroupRequest& request) const;
+
+ private:
+  base::Result<std::unique_ptr<Transport>> Open(const GroupRequest& request) const;
+  bool OneHost(const std::vector<int>& members) const;
+};
 
 class Connector {
  public:
@@ -60,8 +74,15 @@ class Connector {
   std::string interface_;
   std::string master_;  // numeric
   std::unique_ptr<ProgressBoard> board_;
+  std::vector<int> host_of_;
   ConnectionFacts facts_;
 };
+
+// Prefix of files that the ranks of one host share.
+std::string LocalPath(const RankEnvironment& environment) {
+  return environment.local_path.empty() ? environment.store_path
+                                        : environment.local_path;
+}
 
 std::string Where(const RankEnvironment& environment) {
   return "rank " + std::to_string(environment.rank);
@@ -115,7 +136,6 @@ base::Result<std::string> Connector::Choose() {
   if (environment_.world_size == 1) return std::string("self");
   if (environment_.OneHost()) {
     facts_.reason = "one host";
-    if (!kHasShm) return std::string("gloo");
     if (environment_.world_size > kMaxShmRanks) {
       facts_.reason = "more ranks on one host than share memory";
       return std::string("gloo");
@@ -123,7 +143,7 @@ base::Result<std::string> Connector::Choose() {
     return FromTable({"shm", "gloo"}, "shm");
   }
   facts_.reason = "several hosts";
-  return std::string(kHasShm ? "hier" : HasNccl() ? "nccl" : "gloo");
+  return std::string(kHasHier ? "hier" : HasNccl() ? "nccl" : "gloo");
 }
 
 // Everything about the way to the store that can be checked beforehand.
@@ -198,21 +218,15 @@ Opened Connector::OpenMpi() {
 }
 
 Opened Connector::OpenShm(int rank, int world_size) {
-  if constexpr (!kHasShm) {
-    return tl::unexpected(Unknown("this build has no shared-memory transport"));
-  } else {
-    std::string path = environment_.local_path;
-    if (path.empty()) path = environment_.store_path;
-    ShmOptions shm;
-    shm.rank = rank;
-    shm.world_size = world_size;
-    shm.store_path = path;
-    shm.job_id = environment_.job.empty() ? path : environment_.job;
-    shm.timeout_seconds = options_.timeout_seconds;
-    auto transport = ConnectShm(shm);
-    if (!transport) return tl::unexpected(NotFound(transport.error()));
-    return std::move(*transport);
-  }
+  ShmOptions shm;
+  shm.rank = rank;
+  shm.world_size = world_size;
+  shm.store_path = LocalPath(environment_);
+  shm.job_id = environment_.job.empty() ? shm.store_path : environment_.job;
+  shm.timeout_seconds = options_.timeout_seconds;
+  auto transport = ConnectShm(shm);
+  if (!transport) return tl::unexpected(NotFound(transport.error()));
+  return std::move(*transport);
 }
 
 // What tells hosts apart: containers with a network of their own count as hosts, since
@@ -254,6 +268,16 @@ base::Result<std::vector<std::vector<int>>> Connector::GatherHosts(
   return hosts;
 }
 
+std::vector<int> HostOf(size_t ranks, const std::vector<std::vector<int>>& hosts) {
+  std::vector<int> host_of(ranks);
+  for (size_t host = 0; host < hosts.size(); ++host) {
+    for (const int rank : hosts[host]) {
+      host_of[static_cast<size_t>(rank)] = static_cast<int>(host);
+    }
+  }
+  return host_of;
+}
+
 std::string TopologyOf(int ranks, const std::vector<std::vector<int>>& hosts) {
   std::string text = std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") +
                      " on " + std::to_string(hosts.size()) +
@@ -269,12 +293,13 @@ std::string TopologyOf(int ranks, const std::vector<std::vector<int>>& hosts) {
 // Hosts are learnt over a first group of all ranks, which is then given up: the store
 // goes on living in the leaders' group.
 Opened Connector::OpenHier() {
-  if constexpr (!kHasShm) {
+  if constexpr (!kHasHier) {
     return tl::unexpected(Unknown("this build has no two-level transport"));
   } else {
     SS_TRY(auto world, OpenEngine(false));
     SS_TRY(const auto hosts, GatherHosts(*world));
     facts_.topology = TopologyOf(environment_.world_size, hosts);
+    host_of_ = HostOf(static_cast<size_t>(environment_.world_size), hosts);
     if (hosts.size() == static_cast<size_t>(environment_.world_size)) return world;
     size_t host = 0;
     int local_rank = -1;
@@ -347,7 +372,14 @@ base::Result<Connection> Connector::Run() {
   } else if (facts_.topology.empty()) {
     SS_TRY(const auto hosts, GatherHosts(*transport));
     facts_.topology = TopologyOf(environment_.world_size, hosts);
+    host_of_ = HostOf(static_cast<size_t>(environment_.world_size), hosts);
   }
+  GroupOpener opener;
+  opener.environment = environment_;
+  opener.options = options_;
+  opener.transport = transport->name();
+  opener.engine = Engine();
+  opener.host_of = std::move(host_of_);
   if (options_.link.enabled() && several) {
     LinkModelOptions link = options_.link;
     link.timeout_seconds = options_.timeout_seconds;
@@ -355,7 +387,71 @@ base::Result<Connection> Connector::Run() {
   }
   facts_.transport = transport->name();
   facts_.interface = interface_;
-  return Connection{std::move(transport), std::move(board_), std::move(facts_)};
+  return Connection{std::move(transport), std::move(board_), std::move(facts_),
+                    std::move(opener)};
+}
+
+bool GroupOpener::OneHost(const std::vector<int>& members) const {
+  if (host_of.empty()) return true;
+  const auto host = [&](int rank) { return host_of[static_cast<size_t>(rank)]; };
+  return std::all_of(members.begin(), members.end(),
+                     [&](int rank) { return host(rank) == host(members.front()); });
+}
+
+base::Result<std::unique_ptr<Transport>> GroupOpener::Open(
+    const GroupRequest& request) const {
+  const int size = static_cast<int>(request.members.size());
+  if (size == 1) return MakeSelfTransport();
+  if (transport == "mpi") {
+    return ConnectMpi(
+        {.timeout_seconds = options.timeout_seconds, .group = request.members});
+  }
+  tl::expected<std::unique_ptr<Transport>, TransportFailure> opened;
+  if ((transport == "shm" || transport == "hier") && OneHost(request.members)) {
+    ShmOptions shm;
+    shm.rank = request.rank;
+    shm.world_size = size;
+    shm.store_path = LocalPath(environment) + request.suffix;
+    shm.job_id = environment.job + request.suffix;
+    shm.timeout_seconds = options.timeout_seconds;
+    opened = ConnectShm(shm);
+  } else {
+    GlooOptions part = engine;
+    part.rank = request.rank;
+    part.world_size = size;
+    part.group += request.suffix;
+    // A file store is removed with its last member, so that every group has its own.
+    if (!part.store_path.empty()) part.store_path += request.suffix;
+    part.nccl = transport == "nccl";
+    opened = ConnectGloo(part);
+  }
+  if (opened) return std::move(*opened);
+  return base::Fail(
+      "COMM-0057", ExitCode::kEnvironment,
+      "the group " + request.name + " was not joined: " + opened.error().what,
+      Where(environment), "see the logs of the other ranks");
+}
+
+base::Result<GroupParts> GroupOpener::operator()(const GroupRequest& request) const {
+  GroupParts parts;
+  const auto size = static_cast<int>(request.members.size());
+  if (size > 1 && OneHost(request.members)) {
+    const std::string path = LocalPath(environment) + request.suffix + ".board";
+    SS_TRY(parts.board, ProgressBoard::Open(path, request.rank, size));
+  }
+  SS_TRY(parts.transport, Open(request));
+  if (parts.board) {
+    // No launcher knows these files; memory stays mapped.
+    const std::string path = LocalPath(environment) + request.suffix + ".board";
+    const auto met = parts.transport->Barrier();
+    if (met && request.rank == 0) ::unlink(path.c_str());
+  }
+  if (options.link.enabled() && size > 1) {
+    LinkModelOptions link = options.link;
+    link.timeout_seconds = options.timeout_seconds;
+    parts.transport = WithLinkModel(std::move(parts.transport), link);
+  }
+  return parts;
 }
 
 }  // namespace
@@ -381,9 +477,9 @@ base::Result<std::unique_ptr<Communicator>> Connect(const RankEnvironment& envir
                                                     ConnectionFacts* facts) {
   SS_TRY(Connection connection, ConnectTransport(environment, options));
   if (facts != nullptr) *facts = connection.facts;
-  return std::make_unique<Communicator>(std::move(connection.transport),
-                                        options.timeout_seconds,
-                                        std::move(connection.board));
+  return std::make_unique<Communicator>(
+      std::move(connection.transport), options.timeout_seconds,
+      std::move(connection.board), std::move(connection.make_group));
 }
 
 base::Result<std::unique_ptr<Communicator>> Connect(const RankEnvironment& environment,

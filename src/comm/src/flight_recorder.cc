@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -29,19 +30,28 @@ class Writer {
   explicit Writer(const FlightFacts& facts)
       : facts_(facts), offset_ns_(WallClockOffset()) {}
 
-  void Add(const CollectiveRecord& record, bool finished) {
+  // A failed call is in flight as far as the others can tell.
+  void Add(const CollectiveRecord& record, bool ended) {
+    const bool finished = ended && !record.failed;
     const bool started = record.start_ns != 0;
+    const bool p2p = record.name == "send" || record.name == "recv";
+    const bool world = record.group.empty() || record.group == "world";
+    const std::string group = world ? facts_.group : record.group;
+    Last& last = last_[group];
+    if (!p2p) last.enqueued = std::max(last.enqueued, record.seq);
+    if (!p2p && started) last.started = std::max(last.started, record.seq);
+    if (!p2p && finished) last.completed = std::max(last.completed, record.seq);
     base::Json entry;
     entry.Set("record_id", static_cast<int64_t>(entries_.size()));
-    entry.Set("pg_id", 0);
-    base::Json::Array group = {facts_.group, facts_.group_description};
-    entry.Set("process_group", std::move(group));
-    entry.Set("collective_seq_id", record.seq);
-    entry.Set("p2p_seq_id", 0);
+    entry.Set("pg_id", IdOf(group));
+    base::Json::Array names = {group, world ? facts_.group_description : group};
+    entry.Set("process_group", std::move(names));
+    entry.Set("collective_seq_id",
+              p2p ? std::max<int64_t>(0, last.enqueued) : record.seq);
+    entry.Set("p2p_seq_id", p2p ? record.seq : 0);
     entry.Set("op_id", record.seq);
-    entry.Set("profiling_name", facts_.transport + ":" + std::string(record.name));
-    const bool is_p2p = record.name == "send" || record.name == "recv";
-    entry.Set("is_p2p", is_p2p);
+    entry.Set("profiling_name", facts_.transport + ":" + NameOfCall(record));
+    entry.Set("is_p2p", p2p);
     AddTensors(record, entry);
     entry.Set("state", finished ? "completed" : started ? "started" : "scheduled");
     entry.Set("time_created_ns", record.queued_ns + offset_ns_);
@@ -51,28 +61,24 @@ class Writer {
     entry.Set("retired", finished);
     entry.Set("frames", base::Json::Array{});
     entries_.push_back(std::move(entry));
-    last_enqueued_ = std::max(last_enqueued_, record.seq);
-    if (started || finished) last_started_ = std::max(last_started_, record.seq);
-    if (finished) last_completed_ = std::max(last_completed_, record.seq);
   }
 
   std::string Text() && {
-    base::Json group;
-    group.Set("name", facts_.group);
-    group.Set("desc", facts_.group_description);
-    std::string ranks = "[";
-    for (int rank = 0; rank < facts_.world_size; ++rank) {
-      ranks += (rank == 0 ? "" : ", ") + std::to_string(rank);
-    }
-    group.Set("ranks", ranks + "]");
     base::Json groups;
-    groups.Set(facts_.group, std::move(group));
-    base::Json last;
-    last.Set("last_enqueued_collective", last_enqueued_);
-    last.Set("last_started_collective", last_started_);
-    last.Set("last_completed_collective", last_completed_);
     base::Json status;
-    status.Set("0", std::move(last));
+    last_[facts_.group];  // also when nothing was called yet
+    for (const auto& [name, last] : last_) {
+      base::Json group;
+      group.Set("name", name);
+      group.Set("desc", name == facts_.group ? facts_.group_description : name);
+      if (name == facts_.group) group.Set("ranks", AllRanks());
+      groups.Set(name, std::move(group));
+      base::Json numbers;
+      numbers.Set("last_enqueued_collective", last.enqueued);
+      numbers.Set("last_started_collective", last.started);
+      numbers.Set("last_completed_collective", last.completed);
+      status.Set(std::to_string(IdOf(name)), std::move(numbers));
+    }
     base::Json root;
     root.Set("version", kDumpVersion);
     root.Set("rank", facts_.rank);
@@ -83,6 +89,30 @@ class Writer {
   }
 
  private:
+  struct Last {
+    int64_t enqueued = -1;
+    int64_t started = -1;
+    int64_t completed = -1;
+  };
+
+  std::string NameOfCall(const CollectiveRecord& record) const {
+    const std::string mine = std::to_string(facts_.rank);
+    const std::string other = std::to_string(record.peer);
+    if (record.name == "send") return "send " + mine + "->" + other;
+    if (record.name == "recv") return "recv " + mine + "<-" + other;
+    return std::string(record.name);
+  }
+  // Numbers of groups are of this rank only.
+  int64_t IdOf(const std::string& group) {
+    return ids_.emplace(group, static_cast<int64_t>(ids_.size())).first->second;
+  }
+  std::string AllRanks() const {
+    std::string ranks = "[";
+    for (int rank = 0; rank < facts_.world_size; ++rank) {
+      ranks += (rank == 0 ? "" : ", ") + std::to_string(rank);
+    }
+    return ranks + "]";
+  }
   static void AddTensors(const CollectiveRecord& record, base::Json& entry) {
     base::Json::Array shape = {record.elements};
     base::Json::Array shapes;
@@ -100,9 +130,8 @@ class Writer {
   const FlightFacts& facts_;
   int64_t offset_ns_;
   base::Json::Array entries_;
-  int64_t last_enqueued_ = -1;
-  int64_t last_started_ = -1;
-  int64_t last_completed_ = -1;
+  std::map<std::string, Last> last_;
+  std::map<std::string, int64_t> ids_;
 };
 
 }  // namespace

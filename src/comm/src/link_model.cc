@@ -66,6 +66,7 @@ class LinkTransport final : public Transport {
   }
   std::string memory_note() const override { return inner_->memory_note(); }
   bool checks_agreement() const override { return inner_->checks_agreement(); }
+  bool keeps_timeouts() const override { return inner_->keeps_timeouts(); }
 
  private:
   TransportStatus Then(TransportStatus status, const MessagePlan& plan) {

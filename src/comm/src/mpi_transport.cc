@@ -132,6 +132,7 @@ class MpiTransport final : public Transport {
   int world_size() const override { return size_; }
   std::string_view name() const override { return "mpi"; }
   std::string_view algorithm() const override { return algorithm_; }
+  bool keeps_timeouts() const override { return !blocking_; }
 
   TransportStatus AllReduceSum(Buffer data) override;
   TransportStatus ReduceScatterSum(ConstBuffer input, Buffer output) override;

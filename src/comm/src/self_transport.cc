@@ -11,6 +11,8 @@ class SelfTransport final : public Transport {
   int world_size() const override { return 1; }
   std::string_view name() const override { return "self"; }
   std::string_view algorithm() const override { return "none"; }
+  bool checks_agreement() const override { return true; }
+  bool keeps_timeouts() const override { return true; }
   TransportStatus AllReduceSum(Buffer) override { return {}; }
   TransportStatus ReduceScatterSum(ConstBuffer input, Buffer output) override {
     return Copy(input, output);

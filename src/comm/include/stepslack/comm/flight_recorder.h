@@ -26,9 +26,10 @@ struct FlightFacts {
 // "flight.rank3.json".
 std::string FlightFileName(int rank);
 
-// `records` are finished, oldest first; `in_flight` are not: a start_ns of 0 means that
-// the operation is still queued. Times of the records (monotonic) become wall-clock.
-// The file is replaced as a whole. COMM-0050: it can not be written.
+// `records` have ended, oldest first (a failed one counts as in flight); `in_flight`
+// have not: a start_ns of 0 means that the operation is still queued. Times of the
+// records (monotonic) become wall-clock. The file is replaced as a whole. COMM-0050: it
+// can not be written.
 base::Status WriteFlightRecord(const std::string& path,
                                std::span<const CollectiveRecord> records,
                                std::span<const CollectiveRecord> in_flight,

@@ -74,6 +74,7 @@ struct Connection {
   std::unique_ptr<Transport> transport;
   std::unique_ptr<ProgressBoard> board;  // null unless all ranks are on this host
   ConnectionFacts facts;
+  GroupFactory make_group;  // over the same kind of transport; COMM-0057
 };
 
 // Joins the group of `environment`. "auto": one rank needs no engine; ranks of one host

@@ -18,8 +18,8 @@ namespace stepslack::comm {
 constexpr int kMaxShmRanks = 64;
 
 struct ShmOptions {
-  int rank = 0;        // within the group
-  int world_size = 1;  // 1 to kMaxShmRanks, all on this host
+  int rank = 0;            // within the group
+  int world_size = 1;      // 1 to kMaxShmRanks, all on this host
   std::string store_path;  // the rendezvous file is this + ".shm"; one for every group
   std::string job_id;      // equal on all ranks; another job's segment is not joined
   double timeout_seconds = 60;  // of the rendezvous and of every wait

@@ -74,6 +74,9 @@ class Transport {
   virtual std::string memory_note() const { return {}; }
   // True when every collective compares the ranks' calls before data move.
   virtual bool checks_agreement() const { return false; }
+  // True when every wait ends by itself after the time-out, so that a blocking call may
+  // run on the caller's own thread.
+  virtual bool keeps_timeouts() const { return false; }
 };
 
 // One process: every collective is the identity.
