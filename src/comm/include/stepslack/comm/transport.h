@@ -88,10 +88,19 @@ struct GlooOptions {
   std::string store_path;        // file of a c10d FileStore, unique per attempt
   std::string interface = "lo";  // network interface; never a host name look-up
   double timeout_seconds = 60;   // of the rendezvous and of every collective
+  // Where the ranks meet when store_path is empty: rank 0 listens there.
+  std::string master_address;  // numeric; a name would be looked up without a limit
+  int master_port = 0;
+  bool store_runs_elsewhere = false;  // by torchrun: rank 0 is a client as well
+  std::string group = "world";        // tells apart groups that share a store
+  bool nccl = false;                  // NCCL instead of Gloo
+  int device = 0;                     // GPU of this rank, NCCL only
 };
 
-// Joins the group; returns when all ranks have. Fails when one does not come in time.
+// Joins the group; returns when all ranks have. Fails when one does not come in time,
+// and then says which; with `nccl` also when this LibTorch has no NCCL.
 tl::expected<std::unique_ptr<Transport>, TransportFailure> ConnectGloo(
     const GlooOptions& options);
+bool HasNccl();  // LibTorch was built with it
 
 }  // namespace stepslack::comm
