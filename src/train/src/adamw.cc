@@ -17,7 +17,8 @@ struct Coefficients {
   float gradient_scale;
 };
 
-// Compiled for each vector width; the loader picks one by CPU.
+// Compiled for each vector width; the loader picks one by CPU. Vectorised only without
+// math-errno, see CMakeLists.txt.
 __attribute__((target_clones("avx512f", "avx2", "default"))) void UpdateRange(
     float* __restrict values, float* __restrict gradients, float* __restrict first,
     float* __restrict second, int64_t count, const Coefficients& c) {
