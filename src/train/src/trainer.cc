@@ -50,23 +50,26 @@ void Trainer::FillTimes(const StepClock& clock, record::StepRecord& record) {
 
 base::Result<std::unique_ptr<Trainer>> Trainer::Create(
     const std::string& run_folder, const record::TrainPlan& plan,
-    comm::Communicator& communicator) {
+    const comm::ConnectionFacts& connection, comm::Communicator& communicator) {
   SS_TRY(std::unique_ptr<SampleSource> source, OpenSampleSource(plan));
   const model::NetworkOptions options =
       NetworkOptionsOf(plan, source->planes(), communicator.world_size());
   SS_TRY(model::Network network, model::Network::Create(options));
   SS_RETURN_IF_ERROR(network.CheckMapSize(source->height(), source->width()));
-  std::unique_ptr<Trainer> trainer(new Trainer(run_folder, plan, communicator,
-                                               std::move(source), std::move(network)));
+  std::unique_ptr<Trainer> trainer(new Trainer(run_folder, plan, connection,
+                                               communicator, std::move(source),
+                                               std::move(network)));
   SS_RETURN_IF_ERROR(trainer->StartOrResume());
   return trainer;
 }
 
 Trainer::Trainer(std::string run_folder, const record::TrainPlan& plan,
+                 const comm::ConnectionFacts& connection,
                  comm::Communicator& communicator, std::unique_ptr<SampleSource> source,
                  model::Network network)
     : run_folder_(std::move(run_folder)),
       plan_(plan),
+      connection_(connection),
       communicator_(communicator),
       source_(std::move(source)),
       network_(std::move(network)),
