@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "stepslack/base/context.h"
-#include "stepslack/comm/rank_environment.h"
+#include "stepslack/comm/connect.h"
 
 namespace stepslack::comm {
 namespace {

@@ -1,10 +1,10 @@
-#include "stepslack/comm/rank_environment.h"
+#include "stepslack/record/rank_environment.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-namespace stepslack::comm {
+namespace stepslack::record {
 namespace {
 
 class RankEnvironmentTest : public testing::Test {
@@ -56,4 +56,4 @@ TEST_F(RankEnvironmentTest, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace stepslack::comm
+}  // namespace stepslack::record
