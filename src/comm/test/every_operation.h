@@ -93,9 +93,10 @@ class OperationCheck {
     for (const DType dtype : {DType::kFloat32, DType::kBFloat16, DType::kByte}) {
       CheckMoves(dtype, 1001);
     }
+    Done(transport_.Barrier(), "barrier");
+    // Last: after a failure a group need not work any more.
     Elements bytes(4, DType::kByte);
     if (transport_.AllReduceSum(bytes.buffer()).has_value()) Say("bytes were summed");
-    Done(transport_.Barrier(), "barrier");
     return problem_;
   }
 
