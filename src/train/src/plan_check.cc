@@ -90,6 +90,9 @@ base::Status CheckPlan(const record::TrainPlan& plan) {
   check.Between("timeout_seconds", plan.timeout_seconds, 0.1, 86400.0);
   check.Between<int64_t>("checkpoint_every_samples", plan.checkpoint_every_samples, 0,
                          kMany);
+  check.Between("loader_threads", plan.loader_threads, 0, 64);
+  check.Between("prefetch_batches", plan.prefetch_batches, 1, 64);
+  check.Between("keep_checkpoints", plan.keep_checkpoints, 1, 1000);
   check.Between<int64_t>("trace_first_step", plan.trace_first_step, 0, kMany);
   check.Between<int64_t>("trace_steps", plan.trace_steps, 0, 10'000);
   CheckOptimisation(plan, check);

@@ -6,13 +6,13 @@
 #include <thread>
 #include <utility>
 
-#include "dihedral.h"
 #include "evaluation.h"
 #include "process_usage.h"
 #include "schedule.h"
 #include "stepslack/base/context.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/base/file.h"
+#include "stepslack/record/rank_facts.h"
 
 namespace stepslack::train {
 namespace {
@@ -50,62 +50,93 @@ void Trainer::FillTimes(const StepClock& clock, record::StepRecord& record) {
 
 base::Result<std::unique_ptr<Trainer>> Trainer::Create(
     const std::string& run_folder, const record::TrainPlan& plan,
-    comm::Communicator& communicator) {
-  SS_TRY(MapSet maps, MapSet::Load(plan));
+    const comm::ConnectionFacts& connection, comm::Communicator& communicator) {
+  SS_TRY(std::unique_ptr<SampleSource> source, OpenSampleSource(plan));
   const model::NetworkOptions options =
-      NetworkOptionsOf(plan, maps.planes(), communicator.world_size());
+      NetworkOptionsOf(plan, source->planes(), communicator.world_size());
   SS_TRY(model::Network network, model::Network::Create(options));
-  SS_RETURN_IF_ERROR(network.CheckMapSize(maps.height(), maps.width()));
-  std::unique_ptr<Trainer> trainer(
-      new Trainer(run_folder, plan, communicator, std::move(maps), std::move(network)));
+  SS_RETURN_IF_ERROR(network.CheckMapSize(source->height(), source->width()));
+  std::unique_ptr<Trainer> trainer(new Trainer(run_folder, plan, connection,
+                                               communicator, std::move(source),
+                                               std::move(network)));
   SS_RETURN_IF_ERROR(trainer->StartOrResume());
   return trainer;
 }
 
 Trainer::Trainer(std::string run_folder, const record::TrainPlan& plan,
-                 comm::Communicator& communicator, MapSet maps, model::Network network)
+                 const comm::ConnectionFacts& connection,
+                 comm::Communicator& communicator, std::unique_ptr<SampleSource> source,
+                 model::Network network)
     : run_folder_(std::move(run_folder)),
       plan_(plan),
+      connection_(connection),
       communicator_(communicator),
-      maps_(std::move(maps)),
+      source_(std::move(source)),
       network_(std::move(network)),
       optimizer_(MakeOptimizer(plan, network_.parameters(), network_.values().size())),
       reducer_(ReducerOptionsOf(plan, communicator), network_.parameters(),
                network_.values().size(), network_.gradients(), communicator),
       sampler_(plan.train_indices, plan.global_batch, plan.samples, plan.seed),
-      tracer_(plan.trace_first_step, plan.trace_steps) {
+      tracer_(plan.trace_first_step, plan.trace_steps),
+      ladder_(plan.hash_every_steps),
+      checkpoints_({run_folder_, plan.keep_checkpoints, plan.async_checkpoint}) {
   network_.OnGradientReady([this](size_t parameter) { reducer_.Ready(parameter); });
 }
 
 base::Status Trainer::StartOrResume() {
-  // Rank 0 decides for all, so that a file system that lags can not split the group.
-  std::byte resume{base::PathExists(base::JoinPath(run_folder_, "checkpoint.pt"))};
-  SS_RETURN_IF_ERROR(communicator_.Broadcast(std::span(&resume, 1), 0));
-  if (resume != std::byte{0}) {
-    SS_RETURN_IF_ERROR(Restore());
+  SS_TRY(const auto found, FindCheckpoint(run_folder_, communicator_));
+  if (found.has_value()) {
+    SS_RETURN_IF_ERROR(Restore(*found));
   } else {
     SS_RETURN_IF_ERROR(
         communicator_.Broadcast(std::as_writable_bytes(network_.values()), 0));
   }
+  loader_.emplace(*source_, sampler_, LoaderOptionsOf());
   trace_base_ns_ = NowNs();
   SS_RETURN_IF_ERROR(communicator_.Broadcast(
       std::as_writable_bytes(std::span(&trace_base_ns_, 1)), 0));
+  status_.emplace(run_folder_, communicator_.rank() == 0, communicator_.world_size(),
+                  cursor_.samples, plan_.samples);
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kStarting));
+  rank_facts_ = record::RankFacts();
+  SS_RETURN_IF_ERROR(
+      base::WriteFileAtomic(RankFile("host", "json"), rank_facts_.Dump() + "\n"));
   SS_TRY(metrics_, MetricsLog::Open(RankFile("metrics", "jsonl"), cursor_.steps));
   return {};
 }
 
-base::Status Trainer::Restore() {
-  const std::string path = base::JoinPath(run_folder_, "checkpoint.pt");
-  SS_TRY(const Restored restored, LoadCheckpoint(path, plan_, network_, StateViews()));
-  if (!(restored.encoding == maps_.encoding())) {
-    return base::Fail("TRAIN-0013", base::ExitCode::kInput,
-                      "the data have changed since the checkpoint was written", path,
-                      "delete the checkpoint to train on the new data");
+LoaderOptions Trainer::LoaderOptionsOf() const {
+  LoaderOptions options;
+  options.threads = plan_.loader_threads;
+  options.prefetch = plan_.prefetch_batches;
+  options.rank = communicator_.rank();
+  options.world_size = communicator_.world_size();
+  options.transforms = plan_.augment ? source_->Transforms(plan_.augment_turns) : 1;
+  options.done = cursor_.samples;
+  options.parts = static_cast<size_t>(plan_.accumulation);
+  return options;
+}
+
+std::vector<NamedArray> Trainer::State() {
+  const std::vector<model::ParameterInfo>& layout = network_.parameters();
+  std::vector<NamedArray> arrays;
+  AddState("value", layout, network_.values(), arrays);
+  for (const StateView& view : optimizer_->state()) {
+    AddState(view.name, layout, view.values, arrays);
   }
-  cursor_ = restored.cursor;
+  for (const StateView& view : reducer_.state()) {
+    AddState(view.name, layout, view.values, arrays);
+  }
+  return arrays;
+}
+
+base::Status Trainer::Restore(const FoundCheckpoint& found) {
+  SS_TRY(cursor_,
+         TakeCheckpoint(found.state, found.path, plan_, source_->Facts(), State()));
   optimizer_->set_steps(cursor_.steps);
   reducer_.AfterRestore();
   reducer_.set_tuned_bucket_bytes(cursor_.tuned_bucket_bytes);
+  skipped_checkpoints_ = found.skipped;
   ++cursor_.restarts;
   earlier_seconds_ = cursor_.train_seconds;
   const auto rank = static_cast<size_t>(communicator_.rank());
@@ -116,9 +147,7 @@ base::Status Trainer::Restore() {
   for (size_t gone = ranks; rank == 0 && gone < cpu.size(); ++gone) {
     earlier_cpu_seconds_ += cpu[gone];
   }
-  // Counted on disk at once, after every rank has read the file.
-  SS_RETURN_IF_ERROR(communicator_.Barrier());
-  return SaveNow();
+  return SaveNow();  // so that this restart is counted even if it comes to nothing
 }
 
 bool Trainer::Due(int64_t before, int64_t every) const {
@@ -130,6 +159,7 @@ base::Status Trainer::Run() {
   while (true) {
     const GlobalBatch batch = sampler_.BatchAfter(cursor_.samples);
     if (batch.indices.empty()) break;
+    SS_RETURN_IF_ERROR(checkpoints_.Poll());
     const int64_t before = cursor_.samples;
     SS_RETURN_IF_ERROR(TrainStep(batch));
     if (Due(before, plan_.eval_every_samples)) SS_RETURN_IF_ERROR(EvaluateNow());
@@ -149,14 +179,14 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   }
   const int64_t step = cursor_.steps + 1;
   const bool traced = tracer_.Covers(step);
-  std::optional<model::OpTrace> ops;
   if (traced) {
-    communicator_.TakeRecords();  // those before the window
-    ops.emplace(tracer_.ops_left());
+    const auto before = communicator_.TakeRecords();
+    // Those of an evaluation or a checkpoint between two traced steps are kept.
+    if (!tracer_.Opens(step)) tracer_.AddCollectives(before, clock.start_ns);
+    tracer_.Begin();
   }
+  const CounterReading counted = counters_.Read();
   record::StepRecord record;
-  record.minor_faults = -MinorFaults();
-  record.cpu_seconds = -ProcessCpuSeconds();
   if (plan_.fault_rank == communicator_.rank() && plan_.fault_sleep_ms > 0) {
     std::this_thread::sleep_for(
         std::chrono::duration<double, std::milli>(plan_.fault_sleep_ms));
@@ -171,11 +201,7 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   record.learning_rate = LearningRate(ScheduleOf(plan_), cursor_.samples, batch_size);
   SS_TRY(record.grad_norm, ApplyGradients(record.learning_rate));
   clock.optimizer_ns = NowNs();
-  if (ops.has_value()) {
-    ops->Stop();
-    tracer_.AddOps(ops->events(), ops->dropped());
-    TraceStep(step, clock);
-  }
+  if (traced) TraceStep(step, clock);
 
   cursor_.steps = step;
   cursor_.samples += batch_size;
@@ -185,60 +211,52 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   record.rank_samples = static_cast<int64_t>(share.size());
   FillTimes(clock, record);
   record.comm_bytes = reducer_.bytes_per_step();
-  record.minor_faults += MinorFaults();
-  record.cpu_seconds += ProcessCpuSeconds();
+  FillCounters(counted, counters_.Read(), record);
   record.sample_digest = SampleDigest(share);
+  ladder_.MoveTo(record);
   record.step_ns = NowNs() - clock.start_ns;
-  return metrics_->Append(record::ToJson(record));
-}
-
-void Trainer::FillBatch(int64_t epoch, std::span<const int64_t> share) {
-  const auto pixels = static_cast<size_t>(maps_.pixels());
-  const size_t planes = static_cast<size_t>(maps_.planes()) * pixels;
-  batch_inputs_.resize(std::max(batch_inputs_.size(), share.size() * planes));
-  batch_targets_.resize(std::max(batch_targets_.size(), share.size() * pixels));
-  const int transforms =
-      plan_.augment_turns ? DihedralCount(maps_.height(), maps_.width()) : kFlipCount;
-  for (size_t i = 0; i < share.size(); ++i) {
-    const int transform =
-        plan_.augment ? sampler_.Transform(epoch, share[i], transforms) : 0;
-    maps_.EncodeInputs(share[i], transform,
-                       std::span(batch_inputs_).subspan(i * planes, planes));
-    maps_.EncodeTarget(share[i], transform,
-                       std::span(batch_targets_).subspan(i * pixels, pixels));
-  }
+  SS_RETURN_IF_ERROR(metrics_->Append(record::ToJson(record)));
+  return status_->Stepped(record);
 }
 
 base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
                                        std::span<const int64_t> share,
                                        StepClock& clock) {
-  FillBatch(batch.epoch, share);
+  SS_TRY(const LoadedBatch* loaded, loader_->Next());
+  SS_CHECK(loaded->global.indices == batch.indices);
   clock.data_ns = clock.forward_ns = NowNs();
+  const bool hashed = ladder_.Covers(cursor_.steps + 1);
+  if (hashed) {
+    ladder_.Samples(share);
+    ladder_.Parameters(network_.values());
+  }
   reducer_.Begin(cursor_.steps + 1);
   // Summed over ranks and parts this is the mean over the global batch, however it is
   // split. A rank that exchanges nothing takes the mean over its own samples.
   const size_t divisor = plan_.synchronise ? batch.indices.size() : share.size();
-  const size_t parts = std::min(share.size(), static_cast<size_t>(plan_.accumulation));
+  const size_t parts = loaded->batch.parts();
   for (size_t part = 0; part < parts; ++part) {
-    SS_RETURN_IF_ERROR(
-        ComputePart(part * share.size() / parts, (part + 1) * share.size() / parts,
-                    1.0 / static_cast<double>(divisor), part + 1 == parts, clock));
+    const model::Batch samples = loaded->batch.Part(part);
+    if (samples.samples == 0) continue;  // never the last, unless the share is empty
+    // A hashed step exchanges nothing before the local gradient is whole.
+    SS_RETURN_IF_ERROR(ComputePart(samples, 1.0 / static_cast<double>(divisor),
+                                   part + 1 == parts && !hashed, clock));
   }
+  // What hashing costs is not blamed on the communication.
+  const auto gradient = network_.gradients().first(network_.values().size());
+  if (hashed) ladder_.LocalGradient(gradient);
   clock.backward_ns = NowNs();
+  reducer_.set_accumulating(false);
   SS_RETURN_IF_ERROR(reducer_.Finish());
   clock.comm_ns = NowNs();
+  if (hashed) ladder_.ReducedGradient(gradient);
   return {};
 }
 
-base::Status Trainer::ComputePart(size_t first, size_t end, double weight, bool last,
+base::Status Trainer::ComputePart(const model::Batch& part, double weight, bool last,
                                   StepClock& clock) {
   const int64_t start_ns = NowNs();
-  const auto pixels = static_cast<size_t>(maps_.pixels());
-  const size_t planes = static_cast<size_t>(maps_.planes()) * pixels;
-  const model::Batch inputs{static_cast<int64_t>(end - first), maps_.height(),
-                            maps_.width(), batch_inputs_.data() + first * planes,
-                            batch_targets_.data() + first * pixels};
-  SS_TRY(const double loss, network_.Forward(inputs, weight));
+  SS_TRY(const double loss, network_.Forward(part, weight));
   // In place before the backward pass, which sends it with the first bucket.
   const auto rank = static_cast<size_t>(communicator_.rank());
   network_.gradients()[network_.values().size() + rank] += static_cast<float>(loss);
@@ -286,15 +304,13 @@ base::Result<double> Trainer::ApplyGradients(double learning_rate) {
 }
 
 void Trainer::TraceStep(int64_t step, const StepClock& clock) {
-  tracer_.AddSpan("ProfilerStep#" + std::to_string(step), clock.start_ns,
-                  clock.optimizer_ns);
+  tracer_.End(step, clock.start_ns, clock.optimizer_ns);
   tracer_.AddSpan("data", clock.begin_ns, clock.data_ns);
   tracer_.AddSpan("forward", clock.data_ns, clock.forward_ns);
   tracer_.AddSpan("backward", clock.forward_ns, clock.backward_ns);
   tracer_.AddSpan("comm_wait", clock.backward_ns, clock.comm_ns);
   tracer_.AddSpan("optimizer", clock.comm_ns, clock.optimizer_ns);
-  tracer_.AddCollectives(communicator_.TakeRecords(), communicator_.transport_name(),
-                         communicator_.world_size());
+  tracer_.AddCollectives(communicator_.TakeRecords(), clock.data_ns);
 }
 
 double Trainer::TrainSeconds() const {
@@ -304,8 +320,9 @@ double Trainer::TrainSeconds() const {
 
 base::Status Trainer::EvaluateNow() {
   const int64_t start_ns = NowNs();
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kEvaluating));
   SS_TRY(const EvaluationResult result,
-         Evaluate(plan_.validation_indices, maps_, network_, communicator_));
+         Evaluate(plan_.validation_indices, *source_, network_, communicator_));
   const int64_t end_ns = NowNs();
   if (plan_.trace_steps > 0) tracer_.AddSpan("eval", start_ns, end_ns);
 
@@ -316,7 +333,7 @@ base::Status Trainer::EvaluateNow() {
   record.eval_seconds = 1e-9 * static_cast<double>(end_ns - start_ns);
   record.loss = result.loss;
   record.relative_mae = result.relative_mae;
-  record.mae_mv = result.mae_mv;
+  record.mae_mv = result.mae;
   TargetWatch& target = cursor_.target;
   if (!target.reached && plan_.target_relative_mae > 0 &&
       result.relative_mae <= plan_.target_relative_mae) {
@@ -334,6 +351,7 @@ base::Status Trainer::EvaluateNow() {
 
 base::Status Trainer::CheckpointNow() {
   const int64_t start_ns = NowNs();
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kCheckpointing));
   SS_RETURN_IF_ERROR(metrics_->Flush());  // never behind the checkpoint
   const double cpu = earlier_cpu_seconds_ + ProcessCpuSeconds();
   SS_TRY(const std::vector<std::string> all,
@@ -346,20 +364,15 @@ base::Status Trainer::CheckpointNow() {
   cursor_.tuned_bucket_bytes = reducer_.tuned_bucket_bytes();
   SS_RETURN_IF_ERROR(reducer_.CollectResidual());
   SS_RETURN_IF_ERROR(SaveNow());
+  status_->Checkpointed(cursor_.steps);
   if (plan_.trace_steps > 0) tracer_.AddSpan("checkpoint", start_ns, NowNs());
   return {};
 }
 
 base::Status Trainer::SaveNow() {
   if (communicator_.rank() != 0) return {};
-  return SaveCheckpoint(base::JoinPath(run_folder_, "checkpoint.pt"), plan_, cursor_,
-                        maps_.encoding(), network_, StateViews());
-}
-
-std::vector<StateView> Trainer::StateViews() {
-  std::vector<StateView> views = optimizer_->state();
-  for (const StateView& view : reducer_.state()) views.push_back(view);
-  return views;
+  return checkpoints_.Save(cursor_.steps,
+                           CheckpointText(plan_, cursor_, source_->Facts()), State());
 }
 
 }  // namespace stepslack::train

@@ -207,7 +207,7 @@ TEST(Worker, ResumeAfterKillIsBitEqualToAnUninterruptedRun) {
   {
     auto ranks = StartRanks(cut, 2);
     ASSERT_TRUE(WaitUntil([&] { return MetricLines(cut, 1) >= 4; }));
-    ASSERT_TRUE(base::PathExists(cut.Path("checkpoint.pt")));
+    ASSERT_TRUE(base::PathExists(cut.Path("checkpoints/step3.pt")));
     for (Process& rank : ranks) rank.Kill();
   }
   EXPECT_FALSE(base::PathExists(cut.Path("run.json")));
