@@ -1,8 +1,8 @@
 #include "bfloat16_compressor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <string>
 
 namespace stepslack::train {
 namespace {
@@ -44,24 +44,15 @@ float FromBfloat16(uint16_t word) {
 base::Status Bfloat16Compressor::Exchange(std::span<float> gradients,
                                           comm::Communicator& communicator) {
   const size_t count = residual_.size();
-  const std::span<float> tail = gradients.subspan(count);
-  std::vector<uint16_t> words(count);
-  RoundWithFeedback(gradients.data(), residual_.data(), words.data(), count);
-  std::string mine(count * sizeof(uint16_t) + tail.size_bytes(), '\0');
-  std::memcpy(mine.data(), words.data(), count * sizeof(uint16_t));
-  std::memcpy(mine.data() + count * sizeof(uint16_t), tail.data(), tail.size_bytes());
-  bytes_ = static_cast<int64_t>(mine.size());
-  SS_TRY(const std::vector<std::string> all, communicator.AllGather(mine));
-  std::fill(gradients.begin(), gradients.end(), 0.0F);
-  std::vector<float> scalars(tail.size());
-  for (const std::string& theirs : all) {
-    std::memcpy(words.data(), theirs.data(), count * sizeof(uint16_t));
-    AddWords(words.data(), gradients.data(), count);
-    std::memcpy(scalars.data(), theirs.data() + count * sizeof(uint16_t),
-                tail.size_bytes());
-    for (size_t i = 0; i < tail.size(); ++i) tail[i] += scalars[i];
-  }
-  return {};
+  words_.resize(count);
+  RoundWithFeedback(gradients.data(), residual_.data(), words_.data(), count);
+  const size_t bytes = count * sizeof(uint16_t);
+  payload_.assign(reinterpret_cast<const char*>(words_.data()), bytes);
+  std::fill_n(gradients.begin(), count, 0.0F);
+  return Gather(gradients.subspan(count), communicator, [&](const char* theirs) {
+    std::memcpy(words_.data(), theirs, bytes);
+    AddWords(words_.data(), gradients.data(), count);
+  });
 }
 
 }  // namespace stepslack::train

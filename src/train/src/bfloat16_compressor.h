@@ -15,6 +15,9 @@ class Bfloat16Compressor final : public Compressor {
   std::string_view name() const override { return "bfloat16"; }
   base::Status Exchange(std::span<float> gradients,
                         comm::Communicator& communicator) override;
+
+ private:
+  std::vector<uint16_t> words_;
 };
 
 // To nearest, ties to even; no number stays no number.

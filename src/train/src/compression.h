@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +48,13 @@ class Compressor {
 
  protected:
   explicit Compressor(size_t buffer_floats) : residual_(buffer_floats) {}
+  // Sends `payload_` and `tail` of this rank to all and calls `add` with the payload of
+  // each rank, its own included, in rank order; payloads are of one length. Sums the
+  // tails.
+  base::Status Gather(std::span<float> tail, comm::Communicator& communicator,
+                      const std::function<void(const char* payload)>& add);
+
+  std::string payload_;  // kept between steps: fresh memory costs page faults
   std::vector<float> residual_;
   int64_t bytes_ = 0;
 };

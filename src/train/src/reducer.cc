@@ -10,8 +10,6 @@
 namespace stepslack::train {
 namespace {
 
-constexpr int64_t kWhole = int64_t{1} << 40;  // a bucket size that no buffer exceeds
-
 ExchangeFault FaultOf(const record::TrainPlan& plan, int rank) {
   if (plan.fault_rank != rank) return ExchangeFault::kNone;
   if (plan.fault == "nan_gradient") return ExchangeFault::kNanGradient;
@@ -85,7 +83,8 @@ Reducer::Reducer(const ReducerOptions& options,
   if (exchanges && !compressor_ && options.tune_buckets) {
     tuner_ = BucketTuner(Candidates());
   }
-  SetLayout(options_.mode == ExchangeMode::kOverlap ? options_.buckets.bytes : kWhole);
+  SetLayout(options_.mode == ExchangeMode::kOverlap ? options_.buckets.bytes
+                                                    : buffer_bytes());
 }
 
 std::vector<Bucket> Reducer::BucketsOf(int64_t bucket_bytes) const {
@@ -103,7 +102,7 @@ std::vector<int64_t> Reducer::Candidates() const {
   std::vector<int64_t> candidates;
   size_t last_count = 0;
   for (int64_t bytes : {int64_t{256} << 10, int64_t{1} << 20, int64_t{4} << 20,
-                        int64_t{16} << 20, kWhole}) {
+                        int64_t{16} << 20, buffer_bytes()}) {
     const size_t count = BucketsOf(bytes).size();
     if (count != last_count) candidates.push_back(bytes);
     last_count = count;
@@ -236,8 +235,9 @@ base::Status Reducer::Finish() {
 
 base::Status Reducer::TuneAfter(int64_t wait_ns) {
   if (!tuner_.Record(wait_ns)) return {};
-  SS_TRY(const int64_t chosen, tuner_.Agree(communicator_));
-  set_tuned_bucket_bytes(chosen);
+  SS_TRY(const BucketTuner::Choice choice, tuner_.Agree(communicator_));
+  set_tuned_bucket_bytes(choice.bytes);
+  tuned_waits_ = choice.waits_ms;
   return {};
 }
 
@@ -270,6 +270,8 @@ void Reducer::Describe(std::map<std::string, std::string>& facts) const {
   facts["compression"] = compressor_ ? compressor_->name() : "none";
   if (tuned_bucket_bytes_ > 0) {
     facts["tuned_bucket_bytes"] = std::to_string(tuned_bucket_bytes_);
+    facts["bucket_waits_ms"] =
+        tuned_waits_.empty() ? "taken from the checkpoint" : tuned_waits_;
   }
 }
 
