@@ -69,6 +69,7 @@ class Trainer {
   base::Result<double> GlobalLoss();
   base::Result<double> ApplyGradients(double learning_rate);
   void TraceStep(int64_t step, const StepClock& clock);
+  base::Status AgreeOnStatistics();
   base::Status EvaluateNow();
   base::Status CheckpointNow();
   base::Status SaveNow();

@@ -50,6 +50,11 @@ base::Status Trainer::Finish() {
   SS_RETURN_IF_ERROR(GatherRanks(summary));
   FillSummary(summary);
   if (communicator_.rank() != 0) return {};
+  if (plan_.export_torchscript) {
+    SS_TRY(const std::string script, network_.ExportTorchScript());
+    SS_RETURN_IF_ERROR(base::WriteFileAtomic(
+        base::JoinPath(run_folder_, "model.torchscript.pt"), script));
+  }
   // Before run.json, which tells that everything is there.
   SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kDone));
   return base::WriteFileAtomic(base::JoinPath(run_folder_, "run.json"),

@@ -21,7 +21,7 @@ std::vector<base::Error> Train(const TinyRun& run, int ranks) {
   EXPECT_TRUE(CheckPlan(run.plan).has_value());
   RunRanks(ranks, [&](comm::Communicator& communicator) {
     const auto train = [&]() -> base::Status {
-      SS_TRY(auto trainer, Trainer::Create(run.folder(), run.plan, communicator));
+      SS_TRY(auto trainer, Trainer::Create(run.folder(), run.plan, {}, communicator));
       return trainer->Run();
     };
     const base::Status status = train();
