@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "convolution_engine.h"
 #include "parameter_store.h"
 #include "stepslack/model/network_options.h"
 
@@ -28,8 +29,9 @@ struct Pass {
   const SumOverRanks& sum_over_ranks;  // may be empty: one rank
   bool training = false;
   bool bfloat16 = false;
-  at::Tensor x;                   // the main activation
-  std::vector<at::Tensor> skips;  // what later blocks still need
+  ConvolutionEngine* convolutions = nullptr;  // null: those of LibTorch
+  at::Tensor x;                               // the main activation
+  std::vector<at::Tensor> skips;              // what later blocks still need
   GraphTensors graph;
 };
 

@@ -32,6 +32,21 @@ Tensor FromProduct(const Pass& pass, const Tensor& tensor) {
 
 bool HasShiftOnly(const NormLayer& norm) { return norm.kind == NormKind::kNone; }
 
+Tensor Product(const ConvolutionLayer& layer, Pass& pass, const Tensor& input) {
+  const Tensor& kernel = pass.store.value(layer.kernel);
+  Tensor bias;
+  if (HasShiftOnly(layer.norm)) bias = pass.store.value(layer.norm.shift);
+  // oneDNN takes no empty batch.
+  if (pass.convolutions != nullptr && layer.dilation == 1 && input.size(0) > 0) {
+    const Tensor output = pass.convolutions->Apply(layer.kernel, input, pass.store);
+    return bias.defined() ? output.add(bias.view({1, -1, 1, 1})) : output;
+  }
+  if (bias.defined()) bias = ForProduct(pass, bias);
+  return FromProduct(
+      pass, at::conv2d(ForProduct(pass, input), ForProduct(pass, kernel), bias, 1,
+                       layer.dilation * (kKernel / 2), layer.dilation));
+}
+
 }  // namespace
 
 NormKind NormKindOf(std::string_view name) {
@@ -106,13 +121,7 @@ ConvolutionLayer AddConvolution(ParameterStore& store, const std::string& name,
 }
 
 Tensor Apply(const ConvolutionLayer& layer, Pass& pass, const Tensor& input) {
-  Tensor bias;
-  if (HasShiftOnly(layer.norm))
-    bias = ForProduct(pass, pass.store.value(layer.norm.shift));
-  const Tensor output = at::conv2d(
-      ForProduct(pass, input), ForProduct(pass, pass.store.value(layer.kernel)), bias,
-      1, layer.dilation * (kKernel / 2), layer.dilation);
-  Tensor normed = Apply(layer.norm, pass, FromProduct(pass, output));
+  Tensor normed = Apply(layer.norm, pass, Product(layer, pass, input));
   return at::relu_(normed);
 }
 

@@ -83,6 +83,10 @@ Network::State::State(const NetworkOptions& network_options)
       of_maps(options.architecture == "unet" || options.architecture == "fcn"),
       of_graphs(options.architecture == "gnn"),
       blocks(BuildBlocks(options, store)) {
+  const bool shuffled = options.architecture == "unet" && options.stem == "shuffle";
+  if (options.winograd && of_maps && !shuffled && options.precision == "float32") {
+    convolutions = ConvolutionEngine::Create();
+  }
   for (const Block& block : blocks) {
     block_infos.push_back({block.name, block.first_parameter, block.parameter_end});
   }
@@ -92,6 +96,7 @@ Pass Network::State::MakePass(const Batch& batch, bool training) {
   Pass pass{store, options.sum_over_ranks};
   pass.training = training;
   pass.bfloat16 = options.precision == "bfloat16";
+  pass.convolutions = convolutions.get();
   const int64_t planes = options.input_planes;
   if (of_graphs) {
     pass.graph = TensorsOf(batch.graph, batch.samples);

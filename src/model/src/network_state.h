@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "batch_norm_math.h"
 #include "block.h"
+#include "convolution_engine.h"
 #include "loss.h"
 #include "parameter_store.h"
 #include "stepslack/model/network.h"
@@ -29,6 +31,7 @@ struct Network::State {
   bool of_maps;  // height and width are the map's own, not 1
   bool of_graphs;
   ParameterStore store;
+  std::unique_ptr<ConvolutionEngine> convolutions;  // null: those of LibTorch
   std::vector<Block> blocks;
   std::vector<BlockInfo> block_infos;
   at::Tensor loss;
