@@ -1,4 +1,6 @@
 // Chooses a transport for the ranks of a job and joins them.
+#include "stepslack/comm/connect.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +17,6 @@
 #include "stepslack/comm/cost_table.h"
 #include "stepslack/comm/hier_transport.h"
 #include "stepslack/comm/mpi_transport.h"
-#include "stepslack/comm/rank_environment.h"
 #include "stepslack/comm/shm_transport.h"
 
 namespace stepslack::comm {

@@ -1,5 +1,7 @@
 #include "checkpoint_writer.h"
 
+#include <time.h>
+
 #include <new>
 #include <system_error>
 #include <utility>
@@ -13,6 +15,12 @@ namespace {
 
 double SecondsSince(int64_t start_ns) {
   return 1e-9 * static_cast<double>(base::NowNs() - start_ns);
+}
+
+double ThreadCpuSeconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 base::Status EncodeAndWrite(const std::string& path, const model::StateFile& state) {
@@ -68,9 +76,11 @@ void CheckpointWriter::Copy(std::string text, std::span<const NamedArray> arrays
 
 void CheckpointWriter::Write(int64_t step) {
   const int64_t start_ns = base::NowNs();
+  const double start_cpu = ThreadCpuSeconds();
   status_ = EncodeAndWrite(CheckpointPath(options_.run_folder, step), staged_);
   if (status_.has_value()) PruneCheckpoints(options_.run_folder, step, options_.keep);
   write_seconds_ = SecondsSince(start_ns);
+  write_cpu_seconds_ = ThreadCpuSeconds() - start_cpu;
   ended_ = true;
 }
 
@@ -86,6 +96,7 @@ base::Status CheckpointWriter::Finish() {
     cost_.wait_seconds += SecondsSince(start_ns);
   }
   cost_.write_seconds += std::exchange(write_seconds_, 0.0);
+  cost_.write_cpu_seconds += std::exchange(write_cpu_seconds_, 0.0);
   return status_;
 }
 

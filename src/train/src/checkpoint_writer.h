@@ -24,8 +24,10 @@ struct CheckpointWriterOptions {
 struct CheckpointCost {
   int64_t saves = 0;
   double copy_seconds = 0;
-  double wait_seconds = 0;   // for the save before, or for the file when not async
-  double write_seconds = 0;  // of the other thread
+  double wait_seconds = 0;  // for the save before, or for the file when not async
+  // Of the other thread: by the clock, and on the core that both may share.
+  double write_seconds = 0;
+  double write_cpu_seconds = 0;
 };
 
 class CheckpointWriter {
@@ -58,6 +60,7 @@ class CheckpointWriter {
   // Written by the other thread, read after it has ended.
   base::Status status_;
   double write_seconds_ = 0;
+  double write_cpu_seconds_ = 0;
   std::atomic<bool> ended_{true};
   std::jthread thread_;
 };

@@ -22,7 +22,7 @@
 #include "step_counters.h"
 #include "stepslack/base/result.h"
 #include "stepslack/comm/communicator.h"
-#include "stepslack/comm/rank_environment.h"
+#include "stepslack/comm/connect.h"
 #include "stepslack/model/network.h"
 #include "stepslack/record/run_record.h"
 #include "stepslack/record/train_plan.h"

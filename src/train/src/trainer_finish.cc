@@ -178,6 +178,7 @@ void Trainer::FillDataFacts(record::RunSummary& summary) const {
   facts["checkpoint_copy_seconds"] = base::FormatDouble(cost.copy_seconds);
   facts["checkpoint_wait_seconds"] = base::FormatDouble(cost.wait_seconds);
   facts["checkpoint_write_seconds"] = base::FormatDouble(cost.write_seconds);
+  facts["checkpoint_write_cpu_seconds"] = base::FormatDouble(cost.write_cpu_seconds);
 }
 
 }  // namespace stepslack::train

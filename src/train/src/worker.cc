@@ -9,8 +9,8 @@
 #include "plan_check.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/json.h"
+#include "stepslack/comm/connect.h"
 #include "stepslack/comm/flight_recorder.h"
-#include "stepslack/comm/rank_environment.h"
 #include "stepslack/model/runtime.h"
 #include "stepslack/record/run_record.h"
 #include "stepslack/record/run_status.h"
@@ -89,7 +89,7 @@ base::Status TrainOn(const std::string& run_folder, const record::TrainPlan& pla
 }  // namespace
 
 base::Status RunWorker(const std::string& run_folder) {
-  SS_TRY(const comm::RankEnvironment environment, comm::ReadRankEnvironment());
+  SS_TRY(const record::RankEnvironment environment, record::ReadRankEnvironment());
   SS_TRY(const record::TrainPlan plan, ReadPlan(run_folder));
   if (environment.rank == 0) SS_RETURN_IF_ERROR(RemoveOldSummary(run_folder));
   model::ConfigureRuntime();

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "stepslack/comm/rank_environment.h"
+#include "stepslack/comm/connect.h"
 
 namespace stepslack::train {
 
