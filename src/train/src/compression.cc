@@ -10,19 +10,35 @@
 
 namespace stepslack::train {
 
+comm::Work Compressor::Launch(std::span<float> /*gradients*/,
+                              std::span<float> /*range*/,
+                              comm::Communicator& communicator) {
+  SS_CHECK(by_range());
+  return communicator.AllReduceSumAsync(std::span<float>());
+}
+
+void Compressor::Collect(std::span<float> /*gradients*/, std::span<float> /*range*/) {}
+
 base::Status Compressor::Gather(std::span<float> tail, comm::Communicator& communicator,
                                 const std::function<void(const char*)>& add) {
   const size_t length = payload_.size();
-  payload_.append(reinterpret_cast<const char*>(tail.data()), tail.size_bytes());
-  bytes_ = static_cast<int64_t>(payload_.size());
-  SS_TRY(const std::vector<std::string> all, communicator.AllGather(payload_));
+  const auto* scalars = reinterpret_cast<const char*>(tail.data());
+  payload_.insert(payload_.end(), scalars, scalars + tail.size_bytes());
+  const size_t block = payload_.size();
+  const auto ranks = static_cast<size_t>(communicator.world_size());
+  gathered_.resize(block * ranks);
+  bytes_ = static_cast<int64_t>(block);
+  SS_RETURN_IF_ERROR(communicator.AllGather(
+      comm::ConstBuffer{payload_.data(), block, comm::DType::kByte},
+      comm::Buffer{gathered_.data(), gathered_.size(), comm::DType::kByte}));
   payload_.resize(length);
   std::fill(tail.begin(), tail.end(), 0.0F);
-  std::vector<float> scalars(tail.size());
-  for (const std::string& theirs : all) {
-    add(theirs.data());
-    std::memcpy(scalars.data(), theirs.data() + length, tail.size_bytes());
-    for (size_t i = 0; i < tail.size(); ++i) tail[i] += scalars[i];
+  std::vector<float> theirs(tail.size());
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const char* payload = gathered_.data() + rank * block;
+    add(payload);
+    std::memcpy(theirs.data(), payload + length, tail.size_bytes());
+    for (size_t i = 0; i < tail.size(); ++i) tail[i] += theirs[i];
   }
   return {};
 }

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,7 +38,16 @@ class Compressor {
   // value that is not finite stays so, on every rank.
   virtual base::Status Exchange(std::span<float> gradients,
                                 comm::Communicator& communicator) = 0;
-  // Handed to collectives by this rank in the last exchange.
+
+  // A method that treats every value by itself can exchange the buffer in ranges, each
+  // as soon as it is ready: Launch sends `range`, a part of `gradients`, and after the
+  // work has ended Collect leaves the sum there.
+  virtual bool by_range() const { return false; }
+  virtual comm::Work Launch(std::span<float> gradients, std::span<float> range,
+                            comm::Communicator& communicator);
+  virtual void Collect(std::span<float> gradients, std::span<float> range);
+
+  // Handed to collectives by this rank in the last exchange or launch.
   int64_t bytes() const { return bytes_; }
 
   // Gradient of earlier steps that this rank has not sent, in buffer order.
@@ -54,7 +62,8 @@ class Compressor {
   base::Status Gather(std::span<float> tail, comm::Communicator& communicator,
                       const std::function<void(const char* payload)>& add);
 
-  std::string payload_;  // kept between steps: fresh memory costs page faults
+  std::vector<char> payload_;  // kept between steps: fresh memory costs page faults
+  std::vector<char> gathered_;
   std::vector<float> residual_;
   int64_t bytes_ = 0;
 };

@@ -40,7 +40,7 @@ struct ReducerOptions {
   BucketLimits buckets;
   ExchangeMode mode = ExchangeMode::kOverlap;
   bool tune_buckets = false;
-  CompressionOptions compression;  // other than kNone: always blocking
+  CompressionOptions compression;  // top-k and PowerSGD are always blocking
   ExchangeFault fault = ExchangeFault::kNone;
   int64_t fault_step = 0;
 };
@@ -101,10 +101,11 @@ class Reducer {
   std::vector<int64_t> Candidates() const;
   void SetLayout(int64_t bucket_bytes);
   void InjectFault(std::span<float>& data);
-  std::span<float> Outgoing(const Bucket& bucket);
+  std::span<float> RangeOf(const Bucket& bucket) const;
   void LaunchUpTo(size_t count);
   base::Status Exchange();
-  base::Status ExchangeBuckets();
+  base::Status ExchangeNow(const Bucket& bucket);
+  base::Status FinishLaunched();
   void AddSquares(const Bucket& bucket);
   base::Status TuneAfter(int64_t wait_ns);
 

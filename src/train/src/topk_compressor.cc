@@ -86,7 +86,8 @@ base::Status TopKCompressor::Exchange(std::span<float> gradients,
     residual_[index] = 0;
   }
   const size_t bytes = pairs.size() * sizeof(Pair);
-  payload_.assign(reinterpret_cast<const char*>(pairs.data()), bytes);
+  const auto* first = reinterpret_cast<const char*>(pairs.data());
+  payload_.assign(first, first + bytes);
   std::fill_n(gradients.begin(), count, 0.0F);
   return Gather(gradients.subspan(count), communicator, [&](const char* theirs) {
     std::memcpy(pairs.data(), theirs, bytes);
