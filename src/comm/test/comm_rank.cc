@@ -1,4 +1,4 @@
-// One rank of a test with real processes: comm_rank BACKEND operations|late.
+// One rank of a test with real processes: comm_rank BACKEND operations|sums|late.
 // Prints what it is connected by, or the error; ends with 0 when all was as expected.
 #include <chrono>
 #include <cstdio>
@@ -11,8 +11,9 @@
 namespace stepslack::comm {
 namespace {
 
-int Operations(Transport& transport) {
-  const std::string problem = OperationCheck(transport).Run();
+int Operations(Transport& transport, bool all) {
+  OperationCheck check(transport);
+  const std::string problem = all ? check.Run() : check.RunSums();
   if (problem.empty()) return 0;
   std::printf("wrong: %s\n", problem.c_str());
   return 1;
@@ -54,7 +55,7 @@ int Run(const std::string& backend, const std::string& mode) {
   std::printf("%s | %s | %s | %s\n", facts.transport.c_str(), facts.topology.c_str(),
               facts.reason.c_str(), facts.launcher.c_str());
   return mode == "late" ? Late(*connection->transport)
-                        : Operations(*connection->transport);
+                        : Operations(*connection->transport, mode == "operations");
 }
 
 }  // namespace

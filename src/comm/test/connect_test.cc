@@ -132,6 +132,24 @@ TEST(Connect, RanksOfOneHostShareMemoryUnlessTold) {
       << ranks.Log(1);
 }
 
+TEST(Connect, SeveralHostsMakeTwoLevels) {
+  Ranks ranks;
+  const int port = FreePort();
+  for (int rank = 0; rank < 3; ++rank) {
+    ranks.Start({Helper(), "auto", "sums"},
+                {{"RANK", std::to_string(rank)},
+                 {"WORLD_SIZE", "3"},
+                 {"STEPSLACK_HOST", rank < 2 ? "left" : "right"},
+                 {"LOCAL_RANK", std::to_string(rank % 2)},
+                 {"LOCAL_WORLD_SIZE", rank < 2 ? "2" : "1"},
+                 {"MASTER_ADDR", "127.0.0.1"},
+                 {"MASTER_PORT", std::to_string(port)}});
+  }
+  EXPECT_EQ(ranks.Codes(), (std::vector<int>{0, 0, 0})) << ranks.Log(0) << ranks.Log(2);
+  EXPECT_TRUE(Has(ranks.Log(1), "hier | 3 ranks on 2 hosts (2+1) | several hosts"))
+      << ranks.Log(1);
+}
+
 TEST(Connect, NamesAPortThatIsTaken) {
   const TakenPort taken;
   Ranks two;  // of which one is enough here
