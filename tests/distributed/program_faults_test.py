@@ -61,13 +61,13 @@ class FaultTest(TinyCase):
     def test_altered_run_is_noticed_and_trained_again(self):
         self.assert_finishes()
         runs = sorted((self.room / ".stepslack/runs").iterdir())
-        before = (runs[0] / "metrics.rank0.jsonl").read_bytes()
-        (runs[0] / "metrics.rank0.jsonl").write_bytes(before[:len(before) // 2])
+        before = (runs[0] / "metrics.jsonl").read_bytes()
+        (runs[0] / "metrics.jsonl").write_bytes(before[:len(before) // 2])
         self.write_config(bound=99.0)
         done = self.review()
         self.assertIn(done.returncode, (0, 1), done.stderr)
         self.assertIn("was altered after it finished", done.stderr)
-        after = (runs[0] / "metrics.rank0.jsonl").read_bytes()
+        after = (runs[0] / "metrics.jsonl").read_bytes()
         self.assertEqual(before.count(b"\n"), after.count(b"\n"))
 
     def test_moved_room_resumes_an_unfinished_run(self):

@@ -206,6 +206,14 @@ base::Result<RunSummary> ReadRunSummary(const std::string& folder) {
   return summary;
 }
 
+std::string MetricsFileName(int rank) {
+  return rank == 0 ? "metrics.jsonl" : "metrics.rank" + std::to_string(rank) + ".jsonl";
+}
+
+std::string LogFileName(int rank) {
+  return rank == 0 ? "log.txt" : "log.rank" + std::to_string(rank) + ".txt";
+}
+
 base::Result<RunRecord> ReadRun(const std::string& folder) {
   SS_TRY(RunSummary summary, ReadRunSummary(folder));
   SS_TRY(RunRecord run, ReadRunMetrics(folder, summary.world_size));
@@ -222,8 +230,7 @@ base::Result<RunRecord> ReadRunMetrics(const std::string& folder, int world_size
   RunRecord run;
   run.folder = folder;
   for (int rank = 0; rank < world_size; ++rank) {
-    const std::string name = "metrics.rank" + std::to_string(rank) + ".jsonl";
-    ReadMetrics(base::JoinPath(folder, name), run.steps.emplace_back(),
+    ReadMetrics(base::JoinPath(folder, MetricsFileName(rank)), run.steps.emplace_back(),
                 rank == 0 ? &run.evals : nullptr, run.skipped_lines);
   }
   return run;

@@ -42,7 +42,7 @@ std::vector<int> AllowedCores() {
 }
 
 std::string LogPath(const std::string& folder, int rank) {
-  return JoinPath(folder, fmt::format("log.rank{}.txt", rank));
+  return JoinPath(folder, record::LogFileName(rank));
 }
 
 // The last error block of a rank's log: "error[...]..." and its help line.
@@ -186,7 +186,7 @@ class RankGroup {
 base::Status Watch(const Launcher& launcher, const std::string& label,
                    const std::string& folder, RankGroup& group,
                    const base::Context& context, const RunProgress& progress) {
-  MetricsTail tail(JoinPath(folder, "metrics.rank0.jsonl"));
+  MetricsTail tail(JoinPath(folder, record::MetricsFileName(0)));
   int64_t last_change_ns = base::NowNs();
   while (true) {
     const int state = group.Poll();

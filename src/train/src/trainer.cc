@@ -129,7 +129,10 @@ base::Status Trainer::StartOrResume() {
   rank_facts_ = record::RankFacts();
   SS_RETURN_IF_ERROR(
       base::WriteFileAtomic(RankFile("host", "json"), rank_facts_.Dump() + "\n"));
-  SS_TRY(metrics_, MetricsLog::Open(RankFile("metrics", "jsonl"), cursor_.steps));
+  SS_TRY(metrics_,
+         MetricsLog::Open(
+             base::JoinPath(run_folder_, record::MetricsFileName(communicator_.rank())),
+             cursor_.steps));
   return {};
 }
 

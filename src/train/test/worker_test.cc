@@ -43,7 +43,7 @@ std::vector<Process> StartRanks(const TinyRun& run, int ranks) {
                 {"STEPSLACK_STORE", store},
                 {"OPENBLAS_NUM_THREADS", "1"},
                 {"OMP_NUM_THREADS", "1"}};
-    spec.log_path = run.Path("log.rank" + std::to_string(rank) + ".txt");
+    spec.log_path = run.Path(record::LogFileName(rank));
     auto process = Process::Start(spec);
     EXPECT_TRUE(process.has_value()) << Describe(process.error());
     if (process.has_value()) processes.push_back(std::move(*process));
@@ -68,8 +68,7 @@ ProcessEnd WaitFor(Process& process) {
 }
 
 std::string Log(const TinyRun& run, int rank) {
-  return base::ReadFile(run.Path("log.rank" + std::to_string(rank) + ".txt"))
-      .value_or("");
+  return base::ReadFile(run.Path(record::LogFileName(rank))).value_or("");
 }
 
 record::RunRecord RunToTheEnd(const TinyRun& run, int ranks) {
@@ -86,8 +85,7 @@ record::RunRecord RunToTheEnd(const TinyRun& run, int ranks) {
 
 // Number of whole lines in a rank's metrics.
 size_t MetricLines(const TinyRun& run, int rank) {
-  const auto text =
-      base::ReadFile(run.Path("metrics.rank" + std::to_string(rank) + ".jsonl"));
+  const auto text = base::ReadFile(run.Path(record::MetricsFileName(rank)));
   if (!text.has_value()) return 0;
   return static_cast<size_t>(std::count(text->begin(), text->end(), '\n'));
 }
@@ -370,7 +368,7 @@ TEST(Worker, CheckpointIsLoadedAtAnotherWorldSize) {
 
 TEST(Worker, ARankThatGivesUpIsToldApartFromOneThatDied) {
   TinyRun run("gives_up");
-  ASSERT_TRUE(base::MakeFolders(run.Path("metrics.rank0.jsonl/x")).has_value());
+  ASSERT_TRUE(base::MakeFolders(run.Path("metrics.jsonl/x")).has_value());
   auto ranks = StartRanks(run, 2);
   ASSERT_EQ(ranks.size(), 2U);
   const std::string process = std::to_string(ranks[0].pid());
