@@ -29,7 +29,7 @@ using Kind = TransportFailure::Kind;
 
 constexpr uint64_t kMagic = 0x31304d4853534c53;  // "SLSSHM01"
 constexpr size_t kPage = 4096;
-constexpr size_t kAllWindows = size_t{64} << 20;
+constexpr size_t kAllWindows = size_t{32} << 20;  // of all ranks of a group
 constexpr size_t kAllRings = size_t{16} << 20;
 
 size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -38,7 +38,7 @@ size_t WindowBytes(const ShmOptions& options) {
   const auto ranks = static_cast<size_t>(options.world_size);
   if (options.staging_bytes != 0) return RoundUp(options.staging_bytes, kPage);
   return RoundUp(
-      std::clamp(kAllWindows / (2 * ranks), size_t{64} << 10, size_t{1} << 20), kPage);
+      std::clamp(kAllWindows / (2 * ranks), size_t{64} << 10, size_t{4} << 20), kPage);
 }
 
 // A power of two, so that the byte counters wrap at a multiple of it.

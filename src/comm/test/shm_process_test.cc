@@ -42,11 +42,22 @@ class ProcessRanks {
     }
     for (size_t rank = 0; rank < children_.size(); ++rank) {
       std::remove(Answer(static_cast<int>(rank)).c_str());
+      std::remove((Answer(static_cast<int>(rank)) + ".up").c_str());
     }
     std::remove((store_ + ".board").c_str());
   }
 
   pid_t pid(int rank) const { return children_[static_cast<size_t>(rank)]; }
+  // Returns when all ranks are inside their bodies, and a moment later.
+  void AwaitRunning() const {
+    for (size_t rank = 0; rank < children_.size(); ++rank) {
+      const std::string up = Answer(static_cast<int>(rank)) + ".up";
+      for (int i = 0; i < 30'000 && ::access(up.c_str(), F_OK) != 0; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
   // Waits for the rank and returns what it said; "" when it was killed.
   std::string Join(int rank) {
     pid_t& child = children_[static_cast<size_t>(rank)];
@@ -77,6 +88,7 @@ class ProcessRanks {
     if (!transport.has_value()) return transport.error().what;
     Communicator communicator(std::move(*transport), timeout_seconds,
                               std::move(*board));
+    std::ofstream(Answer(rank) + ".up") << "up";
     return body(communicator);
   }
 
@@ -124,7 +136,7 @@ std::string UntilError(Communicator& communicator) {
 
 TEST(ShmProcesses, AKilledRankIsNamedOnAllOthersLongBeforeTheTimeOut) {
   ProcessRanks processes(3, 50, UntilError);
-  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  processes.AwaitRunning();
   const pid_t victim = processes.pid(1);
   ::kill(victim, SIGKILL);
   for (const int rank : {0, 2}) {
@@ -140,8 +152,8 @@ TEST(ShmProcesses, AKilledRankIsNamedOnAllOthersLongBeforeTheTimeOut) {
 }
 
 TEST(ShmProcesses, AStoppedRankIsNamedOnAllOthersWithinTheTimeOut) {
-  ProcessRanks processes(3, 1.5, UntilError);
-  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  ProcessRanks processes(3, 3, UntilError);
+  processes.AwaitRunning();
   ::kill(processes.pid(2), SIGSTOP);
   for (const int rank : {0, 1}) {
     const std::string said = processes.Join(rank);
