@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bench_commands.h"
 #include "companion.h"
 #include "doctor.h"
 #include "run_commands.h"
@@ -92,6 +93,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   const std::string_view verb = arguments.verb->name;
   if (verb == "review") return Review(arguments, context);
   if (verb == "train") return Train(arguments, context);
+  if (verb == "bench") return Bench(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);
   if (verb == "measure") return Measure(arguments, context, color);
   if (verb == "compare") return Compare(arguments, context);

@@ -58,7 +58,7 @@ std::span<const OptionInfo> CommonOptions() {
 std::span<const VerbInfo> Verbs() {
   static const OptionInfo traces{
       "PATH", "", "", "files, folders, patterns or archives of traces", {}, true};
-  static const std::array<VerbInfo, 11> verbs{{
+  static const std::array<VerbInfo, 12> verbs{{
       {"import",
        "get data in",
        "recognise and read traces, logs and dumps; keep what they say in a room",
@@ -151,6 +151,26 @@ std::span<const VerbInfo> Verbs() {
        "list what a room has computed, oldest first",
        {"stepslack log --room room"},
        {{"--room", "DIR", "room", "the room to list", {}}},
+       {"text", "json"}},
+      {"bench",
+       "keep",
+       "measure what communication costs here; keep it in a room for `train`",
+       {"stepslack bench comm --ranks 2 --room room",
+        "stepslack bench comm --backend shm,gloo --bytes 4096,1048576"},
+       {{"WHAT", "", "", "what to measure: comm", {}},
+        {"--ranks", "N", "2", "processes that talk to each other", {}},
+        {"--backend",
+         "LIST",
+         "",
+         "of shm, gloo, mpi, openmpi, hier, nccl; empty: what is there",
+         {}},
+        {"--bytes", "LIST", "", "vector lengths; empty: 4 KiB to 100 MB", {}},
+        {"--collective",
+         "LIST",
+         "all_reduce",
+         "of all_reduce, reduce_scatter, all_gather, broadcast, all_to_all",
+         {}},
+        {"--room", "DIR", "room", "the room to keep the table in", {}}},
        {"text", "json"}},
       {"doctor",
        "keep",

@@ -53,7 +53,8 @@ void WriteFailure(const std::string& run_folder, const base::Error& error,
   record::MarkRunFailed(run_folder, summary.failure, world_size);
 }
 
-comm::ConnectOptions ConnectOptionsOf(const record::TrainPlan& plan) {
+comm::ConnectOptions ConnectOptionsOf(const std::string& run_folder,
+                                      const record::TrainPlan& plan) {
   comm::ConnectOptions options;
   options.backend = plan.backend;
   options.timeout_seconds = plan.timeout_seconds;
@@ -62,6 +63,9 @@ comm::ConnectOptions ConnectOptionsOf(const record::TrainPlan& plan) {
   options.link.loss = plan.link_loss;
   options.link.seed = plan.seed;
   options.message_bytes = plan.bucket_bytes;
+  // A run lies in ROOM/.stepslack/runs/ID; `bench comm` keeps its table in .stepslack.
+  options.cost_table = base::JoinPath(
+      base::ParentFolder(base::ParentFolder(run_folder)), "comm_table.json");
   return options;
 }
 
@@ -95,7 +99,7 @@ base::Status RunWorker(const std::string& run_folder) {
   model::ConfigureRuntime();
   comm::ConnectionFacts connection;
   SS_TRY(auto communicator,
-         comm::Connect(environment, ConnectOptionsOf(plan), &connection));
+         comm::Connect(environment, ConnectOptionsOf(run_folder, plan), &connection));
   base::Status status = TrainOn(run_folder, plan, connection, *communicator);
   if (!status.has_value()) {
     communicator->MarkFailed();

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "bench_command.h"
 #include "stepslack/base/process.h"
 #include "stepslack/base/result.h"
 #include "stepslack/train/worker.h"
@@ -73,6 +74,13 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--version") {
     std::puts("stepslack-worker");  // that it starts shows that its libraries are there
     return 0;
+  }
+  if (argc >= 2 && std::string_view(argv[1]) == "bench-comm") {
+    ConfigureLibraries(argv);
+    const auto measured =
+        stepslack::train::RunBenchCommand({argv + 2, static_cast<size_t>(argc - 2)});
+    if (measured.has_value()) return 0;
+    std::_Exit(Report(measured.error()));
   }
   if (argc != 3 || std::string_view(argv[1]) != "--run-dir") {
     return Report({"TRAIN-0001", ExitCode::kUsage, "expected --run-dir DIR",
