@@ -13,13 +13,17 @@
 
 namespace stepslack::train {
 
-void RunRanks(int world_size, const std::function<void(comm::Communicator&)>& body) {
+void RunRanks(int world_size, const std::function<void(comm::Communicator&)>& body,
+              const std::string& backend) {
   static std::atomic<int> counter{0};
   const std::string store = testing::TempDir() + "rank_threads_" +
                             std::to_string(::getpid()) + "_" +
                             std::to_string(counter++);
   const auto run = [&](int rank) {
-    auto communicator = comm::Connect({rank, world_size, store, "lo"}, 20);
+    comm::ConnectOptions options;
+    options.backend = backend;
+    options.timeout_seconds = 20;
+    auto communicator = comm::Connect({rank, world_size, store, "lo"}, options);
     ASSERT_TRUE(communicator.has_value()) << Describe(communicator.error());
     body(**communicator);
     (void)(*communicator)->Barrier();  // nobody leaves while another needs it
