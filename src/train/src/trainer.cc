@@ -1,5 +1,7 @@
 #include "trainer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -27,8 +29,8 @@ model::NetworkOptions NetworkOptionsOf(const record::TrainPlan& plan,
   options.base_channels = plan.base_channels;
   options.levels = plan.levels;
   options.seed = plan.seed;
-  // One loss a rank travels with the gradients.
-  options.gradient_tail = communicator.world_size();
+  // A loss a rank and the step mark travel with the gradients.
+  options.gradient_tail = communicator.world_size() + 1;
   options.architecture = plan.model;
   options.hidden = plan.hidden;
   options.stem = plan.stem;
@@ -57,6 +59,10 @@ base::Status ShareGradients(model::NetworkOptions& options,
                              static_cast<size_t>(floats)};
   return {};
 }
+
+// What a rank adds to the mark behind the losses: never 0, and small enough for exact
+// sums of thousands of ranks in float32.
+float StepMark(int64_t step) { return static_cast<float>(step % 1000 + 1); }
 
 // Short fingerprint of the samples of one batch on one rank.
 std::string SampleDigest(std::span<const int64_t> indices) {
@@ -265,6 +271,7 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
     ladder_.Parameters(network_.values());
   }
   reducer_.Begin(cursor_.steps + 1);
+  network_.gradients().back() = StepMark(cursor_.steps + 1);
   // Summed over ranks and parts this is the mean over the global batch, however it is
   // split. A rank that exchanges nothing takes the mean over its own samples.
   const size_t divisor = plan_.synchronise ? batch.indices.size() : share.size();
@@ -301,9 +308,27 @@ base::Status Trainer::ComputePart(const model::Batch& part, double weight, bool 
   return network_.Backward();
 }
 
+base::Status Trainer::CheckStepMark() {
+  // Collectives of equal shape in a wrong order would go through unnoticed, and the sum
+  // would mix the gradients of two steps.
+  const int ranks = plan_.synchronise ? communicator_.world_size() : 1;
+  const int64_t step = cursor_.steps + 1;
+  const float expected = StepMark(step) * static_cast<float>(ranks);
+  const float found = network_.gradients().back();
+  if (found == expected) return {};
+  return base::Fail("TRAIN-0030", base::ExitCode::kEnvironment,
+                    fmt::format("the ranks are not in the same step: the all_reduce of "
+                                "the gradients brought a step mark of {}, not {}",
+                                found, expected),
+                    fmt::format("rank {}, step {}", communicator_.rank(), step),
+                    "compare the flight records of the ranks: one of them left out or "
+                    "repeated a collective");
+}
+
 base::Result<double> Trainer::GlobalLoss() {
-  const std::span<const float> slots =
-      network_.gradients().subspan(network_.values().size());
+  SS_RETURN_IF_ERROR(CheckStepMark());
+  const std::span<const float> slots = network_.gradients().subspan(
+      network_.values().size(), static_cast<size_t>(communicator_.world_size()));
   double loss = 0;
   for (size_t rank = 0; rank < slots.size(); ++rank) {
     if (!std::isfinite(slots[rank])) {

@@ -40,8 +40,8 @@ class Trainer {
       const comm::ConnectionFacts& connection, comm::Communicator& communicator);
 
   // Trains to plan.samples, then writes predictions, trace and run.json. Errors:
-  // TRAIN-0020 a loss and TRAIN-0021 a gradient is not finite, TRAIN-0022 the ranks end
-  // with different parameters.
+  // TRAIN-0020 a loss and TRAIN-0021 a gradient is not finite, TRAIN-0030 the ranks are
+  // not in the same step, TRAIN-0022 the ranks end with different parameters.
   base::Status Run();
 
  private:
@@ -66,6 +66,7 @@ class Trainer {
   base::Status ComputePart(const model::Batch& part, double weight, bool last,
                            StepClock& clock);
   LoaderOptions LoaderOptionsOf() const;
+  base::Status CheckStepMark();
   base::Result<double> GlobalLoss();
   base::Result<double> ApplyGradients(double learning_rate);
   void TraceStep(int64_t step, const StepClock& clock);

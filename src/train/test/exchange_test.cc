@@ -19,9 +19,11 @@ std::vector<base::Error> Train(const TinyRun& run, int ranks) {
   std::mutex mutex;
   std::vector<base::Error> errors;
   EXPECT_TRUE(CheckPlan(run.plan).has_value());
+  const comm::ConnectionFacts connection;
   RunRanks(ranks, [&](comm::Communicator& communicator) {
     const auto train = [&]() -> base::Status {
-      SS_TRY(auto trainer, Trainer::Create(run.folder(), run.plan, {}, communicator));
+      SS_TRY(auto trainer,
+             Trainer::Create(run.folder(), run.plan, connection, communicator));
       return trainer->Run();
     };
     const base::Status status = train();
@@ -129,6 +131,27 @@ TEST(Exchange, NotANumberOnOneRankStopsEveryRankInThatStep) {
       EXPECT_NE(error.where.find("step 2"), std::string::npos) << error.where;
     }
   }
+}
+
+TEST(Exchange, ALeftOutExchangeIsNoticedInItsStepAndNotTakenForTheNext) {
+  TinyRun run("left_out");
+  run.plan.overlap = false;  // one collective a step, all of the same size
+  run.plan.fault = "skip_collective";
+  run.plan.fault_rank = 1;
+  run.plan.fault_step = 2;
+  run.plan.timeout_seconds = 2;
+  const auto errors = Train(run, 2);
+  ASSERT_EQ(errors.size(), 2U);
+  int noticed = 0;
+  for (const base::Error& error : errors) {
+    // The other rank waits for the one that has stopped.
+    if (error.id != "TRAIN-0030") continue;
+    ++noticed;
+    EXPECT_EQ(error.where, "rank 1, step 2");
+    EXPECT_NE(error.what.find("a step mark of 3, not 6"), std::string::npos)
+        << error.what;
+  }
+  EXPECT_EQ(noticed, 1);
 }
 
 TEST(Exchange, CompressedRunsResumeBitEqualAndSayWhatTheySent) {

@@ -13,15 +13,15 @@
 
 namespace stepslack::train {
 
-void RunRanks(int world_size, const std::function<void(comm::Communicator&)>& body) {
+void RunRanks(int world_size, const std::function<void(comm::Communicator&)>& body,
+              const std::string& backend) {
   static std::atomic<int> counter{0};
   const std::string store = testing::TempDir() + "rank_threads_" +
                             std::to_string(::getpid()) + "_" +
                             std::to_string(counter++);
   const auto run = [&](int rank) {
     comm::ConnectOptions options;
-    // The transport that overlaps; one process needs none.
-    options.backend = world_size > 1 ? "gloo" : "auto";
+    options.backend = backend;
     options.timeout_seconds = 20;
     auto communicator = comm::Connect({rank, world_size, store, "lo"}, options);
     ASSERT_TRUE(communicator.has_value()) << Describe(communicator.error());

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "stepslack/comm/communicator.h"
 
 namespace stepslack::train {
 
 // Calls `body` once a rank, each with its own communicator, and returns when all have.
-void RunRanks(int world_size, const std::function<void(comm::Communicator&)>& body);
+// `backend` as in comm::ConnectOptions: "auto" is shared memory.
+void RunRanks(int world_size, const std::function<void(comm::Communicator&)>& body,
+              const std::string& backend = "auto");
 
 }  // namespace stepslack::train

@@ -333,21 +333,35 @@ TEST(Reducer, TuningKeepsOneLayoutOfAllRanksAndTheSumsRight) {
 }
 
 TEST(ReducerOptionsOf, OverlapsOnlyWhereThatPays) {
-  RunRanks(2, [](comm::Communicator& communicator) {
-    record::TrainPlan plan;
-    EXPECT_EQ(ReducerOptionsOf(plan, communicator).mode, ExchangeMode::kOverlap);
-    plan.overlap = false;
-    EXPECT_EQ(ReducerOptionsOf(plan, communicator).mode, ExchangeMode::kBlocking);
-    plan.synchronise = false;
-    EXPECT_EQ(ReducerOptionsOf(plan, communicator).mode, ExchangeMode::kNone);
-    plan.fault_rank = 1;
-    plan.fault = "wrong_size";
-    EXPECT_EQ(
-        ReducerOptionsOf(plan, communicator).fault,
-        communicator.rank() == 1 ? ExchangeFault::kWrongSize : ExchangeFault::kNone);
-  });
+  for (const char* backend : {"shm", "gloo"}) {
+    const auto body = [&](comm::Communicator& communicator) {
+      record::TrainPlan plan;
+      const auto mode = ReducerOptionsOf(plan, communicator).mode;
+      const bool shared = communicator.transport_name() == "shm";
+      EXPECT_EQ(mode, shared ? ExchangeMode::kBlocking : ExchangeMode::kOverlap);
+      EXPECT_EQ(shared, std::string(backend) == "shm");
+      plan.overlap = false;
+      EXPECT_EQ(ReducerOptionsOf(plan, communicator).mode, ExchangeMode::kBlocking);
+      plan.synchronise = false;
+      EXPECT_EQ(ReducerOptionsOf(plan, communicator).mode, ExchangeMode::kNone);
+    };
+    RunRanks(2, body, backend);
+  }
   RunRanks(1, [](comm::Communicator& communicator) {
     EXPECT_EQ(ReducerOptionsOf({}, communicator).mode, ExchangeMode::kNone);
+  });
+}
+
+TEST(ReducerOptionsOf, OnlyTheNamedRankIsAtFault) {
+  RunRanks(2, [](comm::Communicator& communicator) {
+    record::TrainPlan plan;
+    plan.fault_rank = 1;
+    plan.fault = "wrong_size";
+    plan.fault_step = 7;
+    const ReducerOptions options = ReducerOptionsOf(plan, communicator);
+    EXPECT_EQ(options.fault, communicator.rank() == 1 ? ExchangeFault::kWrongSize
+                                                      : ExchangeFault::kNone);
+    EXPECT_EQ(options.fault_step, 7);
   });
 }
 
