@@ -1,30 +1,12 @@
 """Faults done for real: killed tool, killed rank, stop signal, full disk."""
 import os
-import pathlib
 import signal
 import subprocess
 import time
 import unittest
 
+from processes import workers_of
 from tiny import TinyCase
-
-
-def workers_of(room):
-    """Process ids of training ranks whose run folder lies in the room."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            command = (entry / "cmdline").read_bytes().split(b"\0")
-            environment = (entry / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if command and command[0].endswith(b"stepslack-worker") and any(
-                str(room).encode() in word for word in command):
-            rank = [e for e in environment if e.startswith(b"STEPSLACK_RANK=")]
-            found.append((int(entry.name), int(rank[0].split(b"=")[1]) if rank else -1))
-    return found
 
 
 class FaultTest(TinyCase):

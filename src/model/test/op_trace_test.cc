@@ -27,15 +27,18 @@ class OpTraceTest : public testing::Test {
 TEST_F(OpTraceTest, RecordsForwardAndBackwardWithoutNesting) {
   const int64_t before = base::NowNs();
   OpTrace trace(100'000);
+  trace.Start();
   Step();
   trace.Stop();
   const int64_t after = base::NowNs();
   std::multiset<std::string> names;
   int64_t last_end = before;
   for (const OpEvent& event : trace.events()) {
-    names.insert(event.name);
-    EXPECT_GE(event.start_ns, last_end) << event.name;  // none inside another
-    last_end = event.start_ns + event.duration_ns;
+    const std::string& name = trace.names().at(static_cast<size_t>(event.name));
+    names.insert(name);
+    EXPECT_GE(event.start_ns, last_end) << name;  // none inside another
+    EXPECT_GE(event.end_ns, event.start_ns) << name;
+    last_end = event.end_ns;
   }
   EXPECT_LE(last_end, after);
   EXPECT_EQ(names.count("aten::conv2d"), 7U);  // 6 blocks and the head
@@ -47,9 +50,11 @@ TEST_F(OpTraceTest, RecordsForwardAndBackwardWithoutNesting) {
 
 TEST_F(OpTraceTest, CountsWhatDoesNotFit) {
   OpTrace all(100'000);
+  all.Start();
   Step();
   all.Stop();
   OpTrace few(5);
+  few.Start();
   Step();
   few.Stop();
   EXPECT_EQ(few.events().size(), 5U);
@@ -58,9 +63,29 @@ TEST_F(OpTraceTest, CountsWhatDoesNotFit) {
 
 TEST_F(OpTraceTest, RecordsNothingAfterStop) {
   OpTrace trace(100);
+  Step();
+  trace.Start();
   trace.Stop();
   Step();
   EXPECT_TRUE(trace.events().empty());
+}
+
+TEST_F(OpTraceTest, ASecondWindowAddsToTheFirstWithTheSameNames) {
+  OpTrace trace(100'000);
+  trace.Start();
+  Step();
+  trace.Stop();
+  const size_t once = trace.events().size();
+  const size_t names = trace.names().size();
+  Step();
+  trace.Start();
+  Step();
+  trace.Stop();
+  ASSERT_EQ(trace.events().size(), 2 * once);
+  EXPECT_EQ(trace.names().size(), names);
+  for (size_t i = 0; i < once; ++i) {
+    EXPECT_EQ(trace.events()[i].name, trace.events()[once + i].name);
+  }
 }
 
 TEST(Runtime, OneThreadAndNamedFacts) {

@@ -5,19 +5,15 @@
 #include <iterator>
 
 namespace stepslack::record {
-namespace {
 
 using base::Json;
 
-// Microseconds with exactly three decimals, from integer nanoseconds.
 std::string Microseconds(int64_t ns) {
   const auto magnitude =
       ns < 0 ? 0 - static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
   return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", magnitude / 1000,
                      magnitude % 1000);
 }
-
-}  // namespace
 
 std::string QuotedJson(std::string_view text) { return Json(text).Dump(-1); }
 

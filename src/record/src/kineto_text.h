@@ -10,6 +10,9 @@ namespace stepslack::record {
 
 std::string QuotedJson(std::string_view text);
 
+// Microseconds with exactly three decimals, from integer nanoseconds.
+std::string Microseconds(int64_t ns);
+
 // {"ph": "X", ...}: one line, no separator; `start_ns` is relative to the base time.
 void AppendKinetoSpan(const KinetoStream::Span& span, std::string& out);
 

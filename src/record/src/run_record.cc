@@ -27,11 +27,27 @@ void VisitStep(Record& r, Visitor&& visit) {
   visit("optimizer_ns", r.optimizer_ns);
   visit("comm_bytes", r.comm_bytes);
   visit("minor_faults", r.minor_faults);
+  visit("major_faults", r.major_faults);
+  visit("voluntary_switches", r.voluntary_switches);
+  visit("involuntary_switches", r.involuntary_switches);
+  visit("run_queue_ns", r.run_queue_ns);
+  visit("throttled_ns", r.throttled_ns);
+  visit("throttle_count", r.throttle_count);
+  visit("resident_bytes", r.resident_bytes);
   visit("cpu_seconds", r.cpu_seconds);
   visit("loss", r.loss);
   visit("grad_norm", r.grad_norm);
   visit("learning_rate", r.learning_rate);
   visit("sample_digest", r.sample_digest);
+}
+
+// Present on the steps that were hashed only.
+template <typename Record, typename Visitor>
+void VisitLadder(Record& r, Visitor&& visit) {
+  visit("parameter_hash", r.parameter_hash);
+  visit("reduced_gradient_hash", r.reduced_gradient_hash);
+  visit("sample_hash", r.sample_hash);
+  visit("local_gradient_hash", r.local_gradient_hash);
 }
 
 template <typename Record, typename Visitor>
@@ -73,6 +89,16 @@ void Read(const Json& json, int& value) { value = static_cast<int>(json.AsInt(va
 void Read(const Json& json, double& value) { value = json.AsDouble(value); }
 void Read(const Json& json, bool& value) { value = json.AsBool(value); }
 
+Json TextArray(const std::vector<std::string>& texts) {
+  return Json(Json::Array(texts.begin(), texts.end()));
+}
+
+std::vector<std::string> Texts(const Json& json) {
+  std::vector<std::string> texts;
+  for (const Json& text : json.AsArray()) texts.push_back(text.AsString());
+  return texts;
+}
+
 // A metric line must carry its step number; other fields may be missing in files of an
 // older version.
 bool HasStep(const Json& json) { return json["step"].is_int(); }
@@ -87,8 +113,12 @@ void ReadMetrics(const std::string& path, std::vector<StepRecord>& steps,
     const auto json = base::ParseJson(line, path);
     const std::string kind = json.has_value() ? (*json)["kind"].AsString() : "";
     if (kind == "step" && HasStep(*json)) {
-      VisitStep(steps.emplace_back(),
-                [&](std::string_view key, auto& value) { Read((*json)[key], value); });
+      const auto read = [&](std::string_view key, auto& value) {
+        Read((*json)[key], value);
+      };
+      StepRecord& record = steps.emplace_back();
+      VisitStep(record, read);
+      VisitLadder(record, read);
     } else if (kind == "eval" && HasStep(*json)) {
       EvalRecord record;
       VisitEval(record,
@@ -107,6 +137,9 @@ Json ToJson(const StepRecord& record) {
   json.Set("kind", "step");
   VisitStep(record,
             [&](std::string_view key, const auto& value) { json.Set(key, value); });
+  VisitLadder(record, [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) json.Set(key, value);
+  });
   return json;
 }
 
@@ -129,6 +162,9 @@ Json ToJson(const RunSummary& summary) {
   Json::Array rank_cpu;
   for (double seconds : summary.rank_cpu_seconds) rank_cpu.emplace_back(seconds);
   json.Set("rank_cpu_seconds", Json(std::move(rank_cpu)));
+  json.Set("host", summary.host);
+  json.Set("hardware_tags", TextArray(summary.hardware_tags));
+  json.Set("runtime_tags", TextArray(summary.runtime_tags));
   return json;
 }
 
@@ -152,20 +188,28 @@ base::Result<RunSummary> ReadRunSummary(const std::string& folder) {
   for (const Json& seconds : (*json)["rank_cpu_seconds"].AsArray()) {
     summary.rank_cpu_seconds.push_back(seconds.AsDouble());
   }
+  summary.host = (*json)["host"];
+  summary.hardware_tags = Texts((*json)["hardware_tags"]);
+  summary.runtime_tags = Texts((*json)["runtime_tags"]);
   return summary;
 }
 
 base::Result<RunRecord> ReadRun(const std::string& folder) {
+  SS_TRY(RunSummary summary, ReadRunSummary(folder));
+  SS_TRY(RunRecord run, ReadRunMetrics(folder, summary.world_size));
+  run.summary = std::move(summary);
+  return run;
+}
+
+base::Result<RunRecord> ReadRunMetrics(const std::string& folder, int world_size) {
+  if (world_size < 1 || world_size > kMaxRanks) {
+    return base::Fail("REC-0010", base::ExitCode::kInput,
+                      "run.json names " + std::to_string(world_size) + " ranks",
+                      base::JoinPath(folder, "run.json"), "run the training again");
+  }
   RunRecord run;
   run.folder = folder;
-  SS_TRY(run.summary, ReadRunSummary(folder));
-  if (run.summary.world_size < 1 || run.summary.world_size > kMaxRanks) {
-    return base::Fail(
-        "REC-0010", base::ExitCode::kInput,
-        "run.json names " + std::to_string(run.summary.world_size) + " ranks",
-        base::JoinPath(folder, "run.json"), "run the training again");
-  }
-  for (int rank = 0; rank < run.summary.world_size; ++rank) {
+  for (int rank = 0; rank < world_size; ++rank) {
     const std::string name = "metrics.rank" + std::to_string(rank) + ".jsonl";
     ReadMetrics(base::JoinPath(folder, name), run.steps.emplace_back(),
                 rank == 0 ? &run.evals : nullptr, run.skipped_lines);

@@ -12,10 +12,11 @@ namespace stepslack::record {
 namespace {
 
 std::string WriteAndRead(const TraceHeader& header,
-                         const std::vector<TraceEvent>& events) {
+                         const std::vector<TraceEvent>& events,
+                         const std::vector<TraceFlow>& flows = {}) {
   const std::string path =
       testing::TempDir() + "kineto_" + std::to_string(::getpid()) + ".json.gz";
-  EXPECT_TRUE(WriteKinetoTrace(path, header, events).has_value());
+  EXPECT_TRUE(WriteKinetoTrace(path, header, events, flows).has_value());
   const auto packed = base::ReadFile(path);
   EXPECT_TRUE(packed.has_value() && packed->substr(0, 2) == "\x1f\x8b");
   const auto text = base::ReadMaybeGzip(path);
@@ -33,7 +34,7 @@ TEST(KinetoWriter, WritesTheExactText) {
   TraceEvent reduce{"gloo:all_reduce", "user_annotation", 1'900'000, 999, 2, {}};
   reduce.args["Collective name"] = "allreduce";
   reduce.args["Seq"] = 3;
-  EXPECT_EQ(WriteAndRead(header, {step, reduce}),
+  EXPECT_EQ(WriteAndRead(header, {step, reduce}, {{5, 1, 1'800'001, 2, 1'900'000}}),
             R"({
 "schemaVersion": 1,
 "distributedInfo": {"backend": "gloo", "rank": 1, "world_size": 2},
@@ -41,10 +42,15 @@ TEST(KinetoWriter, WritesTheExactText) {
 "displayTimeUnit": "ms",
 "traceEvents": [
 {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "rank 1"}},
+{"ph": "M", "name": "process_sort_index", "pid": 1, "tid": 0, "args": {"sort_index": 1}},
 {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "training"}},
+{"ph": "M", "name": "thread_sort_index", "pid": 1, "tid": 1, "args": {"sort_index": 1}},
 {"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "communication"}},
+{"ph": "M", "name": "thread_sort_index", "pid": 1, "tid": 2, "args": {"sort_index": 2}},
 {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#7", "pid": 1, "tid": 1, "ts": 1.500, "dur": 2000.042},
-{"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 2, "ts": 900.000, "dur": 0.999, "args": {"Collective name":"allreduce","Seq":3}}
+{"ph": "X", "cat": "user_annotation", "name": "gloo:all_reduce", "pid": 1, "tid": 2, "ts": 900.000, "dur": 0.999, "args": {"Collective name":"allreduce","Seq":3}},
+{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 5, "pid": 1, "tid": 1, "ts": 800.001},
+{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 5, "pid": 1, "tid": 2, "ts": 900.000, "bp": "e"}
 ]
 }
 )");
@@ -65,7 +71,7 @@ TEST(KinetoWriter, EscapesNamesAndKeepsTimesBeforeTheBase) {
 TEST(KinetoWriter, TraceWithoutEventsIsValidJson) {
   const auto json = base::ParseJson(WriteAndRead({}, {}), "trace");
   ASSERT_TRUE(json.has_value());
-  EXPECT_EQ((*json)["traceEvents"].AsArray().size(), 1U);  // the process name
+  EXPECT_EQ((*json)["traceEvents"].AsArray().size(), 2U);  // the process
 }
 
 TEST(KinetoWriter, UnwritableFolderIsAnError) {

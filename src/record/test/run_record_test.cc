@@ -36,6 +36,15 @@ StepRecord SomeStep(int64_t step) {
   record.cpu_seconds = 0.1;
   record.loss = 0.30000000000000004;
   record.sample_digest = "00ff";
+  record.major_faults = 2;
+  record.run_queue_ns = 1'500;
+  record.resident_bytes = 1 << 20;
+  if (step % 2 == 0) {
+    record.parameter_hash = "p";
+    record.reduced_gradient_hash = "r";
+    record.sample_hash = "s";
+    record.local_gradient_hash = "l";
+  }
   return record;
 }
 
@@ -51,6 +60,9 @@ TEST_F(RunRecordTest, RunComesBackFromItsFolder) {
   summary.parameters_sha256 = "ab";
   summary.runtime = {{"transport", "gloo"}, {"threads", "1"}};
   summary.rank_cpu_seconds = {1.5, 2.5};
+  summary.host.Set("cores", 2);
+  summary.hardware_tags = {"h", "h"};
+  summary.runtime_tags = {"r", "other"};
   Write("run.json", ToJson(summary).Dump());
   EvalRecord eval;
   eval.step = 2;
@@ -68,6 +80,10 @@ TEST_F(RunRecordTest, RunComesBackFromItsFolder) {
   ASSERT_EQ(run->steps[1].size(), 1U);
   EXPECT_EQ(ToJson(run->steps[0][1]).Dump(), ToJson(SomeStep(2)).Dump());
   EXPECT_EQ(run->steps[0][0].start_ns, 1'234'567'890'123'456'789);
+  EXPECT_EQ(run->steps[0][1].local_gradient_hash, "l");
+  EXPECT_EQ(run->steps[0][0].local_gradient_hash, "");
+  EXPECT_FALSE(ToJson(SomeStep(1)).Has("parameter_hash"));  // that step was not hashed
+  EXPECT_EQ(run->steps[0][0].throttled_ns, -1);             // unknown stays unknown
   ASSERT_EQ(run->evals.size(), 1U);
   EXPECT_EQ(run->evals[0].relative_mae, 0.25);
   EXPECT_EQ(run->skipped_lines, 0);
@@ -84,6 +100,18 @@ TEST_F(RunRecordTest, DamagedLinesAreCountedAndTheRestIsKept) {
   ASSERT_TRUE(run.has_value());
   EXPECT_EQ(run->steps[0].size(), 1U);
   EXPECT_EQ(run->skipped_lines, 3);  // no JSON, no step, cut off
+}
+
+TEST_F(RunRecordTest, MetricsOfARunThatStillRunsAreReadWithoutItsSummary) {
+  Write("metrics.rank1.jsonl", ToJson(SomeStep(1)).Dump(-1) + "\n" +
+                                   ToJson(SomeStep(2)).Dump(-1).substr(0, 9));
+  const auto run = ReadRunMetrics(folder_, 2);
+  ASSERT_TRUE(run.has_value()) << Describe(run.error());
+  ASSERT_EQ(run->steps.size(), 2U);
+  EXPECT_TRUE(run->steps[0].empty());
+  EXPECT_EQ(run->steps[1].size(), 1U);
+  EXPECT_EQ(run->skipped_lines, 1);
+  EXPECT_EQ(ReadRunMetrics(folder_, 0).error().id, "REC-0010");
 }
 
 TEST_F(RunRecordTest, UnfinishedOrForeignFolderIsRefused) {

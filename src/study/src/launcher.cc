@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <thread>
@@ -73,6 +74,10 @@ class RankGroup {
           // Huge pages for the heap: a page fault costs more than the work on it.
           {"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"}};
       spec.log_path = LogPath(folder_, rank);
+      const std::string blas = base::OpenBlasCoreType();
+      if (!blas.empty() && std::getenv("OPENBLAS_CORETYPE") == nullptr) {
+        spec.env["OPENBLAS_CORETYPE"] = blas;
+      }
       // Unpinned ranks can end up sharing one core while another is idle.
       if (!cores.empty()) spec.core = cores[static_cast<size_t>(rank) % cores.size()];
       SS_TRY(base::Process process, base::Process::Start(spec));
@@ -188,15 +193,24 @@ base::Status Watch(const Launcher& launcher, const RunRequest& request,
 // Digests of everything a finished run left, written after run.json: what is read back
 // later must be what was measured.
 constexpr std::string_view kManifest = "manifest.json";
+constexpr std::string_view kCheckpoints = "checkpoints";
+
+base::Status AddDigests(const std::string& folder, const std::string& prefix,
+                        base::Json& manifest) {
+  SS_TRY(const auto names, base::ListFolder(JoinPath(folder, prefix)));
+  for (const std::string& name : names) {
+    if (name == kManifest || name.starts_with("log.") || name == kCheckpoints) continue;
+    const std::string file = prefix.empty() ? name : JoinPath(prefix, name);
+    SS_TRY(const std::string digest, base::Sha256OfFile(JoinPath(folder, file)));
+    manifest.Set(file, digest);
+  }
+  return {};
+}
 
 base::Status WriteManifest(const std::string& folder) {
-  SS_TRY(const auto names, base::ListFolder(folder));
   base::Json manifest;
-  for (const std::string& name : names) {
-    if (name == kManifest || name.starts_with("log.")) continue;
-    SS_TRY(const std::string digest, base::Sha256OfFile(JoinPath(folder, name)));
-    manifest.Set(name, digest);
-  }
+  SS_RETURN_IF_ERROR(AddDigests(folder, "", manifest));
+  SS_RETURN_IF_ERROR(AddDigests(folder, std::string(kCheckpoints), manifest));
   return base::WriteFileAtomic(JoinPath(folder, kManifest), manifest.Dump() + "\n");
 }
 
@@ -230,17 +244,22 @@ base::Result<Launcher> FindLauncher(const std::string& worker,
 }
 
 std::string RunId(const Launcher& launcher, const RunRequest& request) {
-  // Data files are objects named by their digest: the name identifies the content and
-  // stays the same when the room is moved.
+  // Where the data lie does not matter, their content does: it is named by the plan's
+  // digest, else the files are objects of the room, named by theirs.
   record::TrainPlan plan = request.plan;
-  plan.inputs_path = base::FileName(plan.inputs_path);
-  plan.targets_path = base::FileName(plan.targets_path);
+  const bool named = !plan.dataset_sha256.empty();
+  plan.inputs_path = named ? "" : base::FileName(plan.inputs_path);
+  plan.targets_path = named ? "" : base::FileName(plan.targets_path);
   base::Json identity;
   identity.Set("plan", record::ToJson(plan));
   identity.Set("world_size", request.world_size);
   identity.Set("repeat", request.repeat);
   identity.Set("worker", launcher.worker_sha256);
   return base::Sha256Of(identity.Dump(-1)).substr(0, 16);
+}
+
+bool IsFinished(const Launcher& launcher, const RunRequest& request) {
+  return MatchesManifest(JoinPath(launcher.runs_folder, RunId(launcher, request)));
 }
 
 base::Result<record::RunRecord> Execute(const Launcher& launcher,

@@ -29,6 +29,7 @@ Json CursorJson(const TrainCursor& cursor) {
   json.Set("samples", cursor.samples);
   json.Set("restarts", cursor.restarts);
   json.Set("train_seconds", cursor.train_seconds);
+  json.Set("tuned_bucket_bytes", cursor.tuned_bucket_bytes);
   json.Set("rank_cpu_seconds", Numbers(cursor.rank_cpu_seconds));
   json.Set("target_reached", cursor.target.reached);
   json.Set("seconds_to_target", cursor.target.seconds_to);
@@ -44,6 +45,7 @@ TrainCursor ReadCursor(const Json& json) {
   cursor.samples = json["samples"].AsInt();
   cursor.restarts = static_cast<int>(json["restarts"].AsInt());
   cursor.train_seconds = json["train_seconds"].AsDouble();
+  cursor.tuned_bucket_bytes = json["tuned_bucket_bytes"].AsInt();
   cursor.rank_cpu_seconds = ReadNumbers(json["rank_cpu_seconds"]);
   cursor.target.reached = json["target_reached"].AsBool();
   cursor.target.seconds_to = json["seconds_to_target"].AsDouble();
@@ -77,7 +79,10 @@ std::string PlanDigest(const record::TrainPlan& plan) {
   effective.inputs_path = base::FileName(plan.inputs_path);
   effective.targets_path = base::FileName(plan.targets_path);
   effective.timeout_seconds = defaults.timeout_seconds;
-  effective.checkpoint_every_samples = defaults.checkpoint_every_samples;
+  // With compression a checkpoint gathers what was not sent yet, which changes bits.
+  if (plan.compression == "none") {
+    effective.checkpoint_every_samples = defaults.checkpoint_every_samples;
+  }
   effective.trace_first_step = defaults.trace_first_step;
   effective.trace_steps = defaults.trace_steps;
   effective.loader_threads = defaults.loader_threads;

@@ -34,6 +34,7 @@ struct TrainCursor {
   int64_t samples = 0;
   int restarts = 0;
   double train_seconds = 0;
+  int64_t tuned_bucket_bytes = 0;  // 0: not tuned, or not yet
   std::vector<double> rank_cpu_seconds;
   TargetWatch target;
 };
@@ -52,7 +53,7 @@ void AddState(std::string_view name, const std::vector<model::ParameterInfo>& la
               std::span<float> buffer, std::vector<NamedArray>& arrays);
 
 // SHA-256 of the plan's JSON, without what can not change the parameters (time-out,
-// trace, loader, checkpoints, injected faults).
+// trace, loader, checkpoints unless gradients are compressed, injected faults).
 std::string PlanDigest(const record::TrainPlan& plan);
 
 // The text that goes with the arrays: schema, plan digest, cursor and `data`, the facts

@@ -1,8 +1,12 @@
 #include "plan_check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace stepslack::train {
@@ -15,6 +19,12 @@ class RangeCheck {
   void Between(const char* key, T value, T low, T high) {
     if (value >= low && value <= high) return;  // a NaN is refused
     Complain(fmt::format("{} is {}, allowed is {} to {}", key, value, low, high));
+  }
+  void OneOf(const char* key, std::string_view value,
+             std::initializer_list<std::string_view> allowed) {
+    if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
+    Complain(
+        fmt::format("{} is '{}', allowed: {}", key, value, fmt::join(allowed, ", ")));
   }
   void Require(bool holds, std::string what) {
     if (!holds) Complain(std::move(what));
@@ -33,6 +43,31 @@ class RangeCheck {
 };
 
 constexpr int64_t kMany = int64_t{1} << 40;
+
+void CheckOptimisation(const record::TrainPlan& plan, RangeCheck& check) {
+  check.OneOf("optimizer", plan.optimizer, {"adamw", "sgd", "lamb"});
+  check.Between("momentum", plan.momentum, 0.0, 1.0);
+  check.OneOf("schedule", plan.schedule, {"cosine", "linear", "constant"});
+  check.OneOf("learning_rate_scaling", plan.learning_rate_scaling,
+              {"none", "linear", "sqrt"});
+  check.Between<int64_t>("reference_batch", plan.reference_batch, 0, 1 << 20);
+  check.Between("accumulation", plan.accumulation, 1, 1 << 20);
+}
+
+void CheckExchange(const record::TrainPlan& plan, RangeCheck& check) {
+  check.OneOf("compression", plan.compression,
+              {"none", "bfloat16", "topk", "powersgd"});
+  check.Between("topk_share", plan.topk_share, 1e-9, 1.0);
+  check.Between("powersgd_rank", plan.powersgd_rank, 1, 256);
+  const bool plain = plan.compression == "none";
+  check.Require(plain || !plan.tune_buckets,
+                "tune_buckets has nothing to tune with compression");
+  check.OneOf("fault", plan.fault,
+              {"", "nan_gradient", "skip_collective", "wrong_size", "wrong_dtype"});
+  check.Require(plain || !plan.fault.starts_with("wrong_"),
+                "fault " + plan.fault + " needs compression none");
+  check.Between<int64_t>("fault_step", plan.fault_step, 0, kMany);
+}
 
 }  // namespace
 
@@ -60,6 +95,8 @@ base::Status CheckPlan(const record::TrainPlan& plan) {
   check.Between("keep_checkpoints", plan.keep_checkpoints, 1, 1000);
   check.Between<int64_t>("trace_first_step", plan.trace_first_step, 0, kMany);
   check.Between<int64_t>("trace_steps", plan.trace_steps, 0, 10'000);
+  CheckOptimisation(plan, check);
+  CheckExchange(plan, check);
   check.Between("fault_sleep_ms", plan.fault_sleep_ms, 0.0, 86400.0 * 1000.0);
   return check.Finish();
 }

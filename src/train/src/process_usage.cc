@@ -1,6 +1,5 @@
 #include "process_usage.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <ctime>
@@ -20,12 +19,6 @@ double ReadClock(clockid_t clock) {
 }  // namespace
 
 double ProcessCpuSeconds() { return ReadClock(CLOCK_PROCESS_CPUTIME_ID); }
-
-int64_t MinorFaults() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_minflt;
-}
 
 double SecondsSinceProcessStart() {
   // proc(5): field 22 is the start time after boot in clock ticks; the name in field 2

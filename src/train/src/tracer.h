@@ -1,8 +1,13 @@
-// Collects what a rank did in the traced steps, for the Kineto file.
+// Collects what a rank did in the traced steps, for the Kineto file. While training
+// runs, only numbers are kept, in memory that is there beforehand; names and arguments
+// are made into text by Write.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepslack/base/result.h"
@@ -18,27 +23,48 @@ class Tracer {
   Tracer(int64_t first_step, int64_t steps);
 
   bool Covers(int64_t step) const;
-  bool empty() const { return events_.empty(); }
+  // The step before was not traced in this process: what it left is not wanted.
+  bool Opens(int64_t step) const { return step != last_step_ + 1; }
 
-  // A phase of the training thread.
-  void AddSpan(std::string name, int64_t start_ns, int64_t end_ns);
-  // Tensor operations of one step; at most kMaxOps in all, the rest is counted.
-  void AddOps(const std::vector<model::OpEvent>& ops, int64_t dropped);
-  void AddCollectives(const std::vector<comm::CollectiveRecord>& records,
-                      std::string_view transport, int world_size);
+  // Around a covered step, on the training thread: records its tensor operations.
+  void Begin();
+  void End(int64_t step, int64_t start_ns, int64_t end_ns);
 
-  // Room left for operations, so that recording can stop at the cap.
-  int64_t ops_left() const { return kMaxOps - ops_; }
+  // A phase of the training thread; `name` must be a literal.
+  void AddSpan(std::string_view name, int64_t start_ns, int64_t end_ns);
+  // Those that were queued from `exchange_start_ns` on are the buckets of the gradient,
+  // numbered in this order. Evaluations have none: pass a time after all of them.
+  void AddCollectives(std::span<const comm::CollectiveRecord> records,
+                      int64_t exchange_start_ns);
 
+  // `transport` names the collectives: "gloo:all_reduce".
   base::Status Write(const std::string& path, const record::TraceHeader& header) const;
 
  private:
-  static constexpr int64_t kMaxOps = 40'000;
+  // A name that is a literal, or a step's number.
+  struct Span {
+    std::string_view name;  // empty: "ProfilerStep#" and the number
+    int64_t step = 0;
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+  };
+  struct Collective {
+    comm::CollectiveRecord record;
+    int64_t bucket = -1;  // -1: none
+  };
+
+  void AppendSpans(std::vector<record::TraceEvent>& events) const;
+  void AppendOps(std::vector<record::TraceEvent>& events) const;
+  void AppendCollectives(const record::TraceHeader& header,
+                         std::vector<record::TraceEvent>& events,
+                         std::vector<record::TraceFlow>& flows) const;
+
   int64_t first_step_;
   int64_t steps_;
-  int64_t ops_ = 0;
-  int64_t dropped_ops_ = 0;
-  std::vector<record::TraceEvent> events_;
+  int64_t last_step_ = -2;
+  std::optional<model::OpTrace> ops_;  // none when nothing is traced
+  std::vector<Span> spans_;
+  std::vector<Collective> collectives_;
 };
 
 }  // namespace stepslack::train

@@ -12,6 +12,7 @@
 #include "stepslack/base/context.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/base/file.h"
+#include "stepslack/record/rank_facts.h"
 
 namespace stepslack::train {
 namespace {
@@ -27,16 +28,6 @@ model::NetworkOptions NetworkOptionsOf(const record::TrainPlan& plan, int planes
   options.seed = plan.seed;
   options.gradient_tail = world_size;  // one loss a rank travels with the gradients
   return options;
-}
-
-AdamWOptions AdamWOptionsOf(const record::TrainPlan& plan) {
-  AdamWOptions options;
-  options.weight_decay = plan.weight_decay;
-  return options;
-}
-
-ReducerOptions ReducerOptionsOf(const record::TrainPlan& plan) {
-  return {plan.first_bucket_bytes, plan.bucket_bytes, plan.overlap, plan.synchronise};
 }
 
 // Short fingerprint of the samples of one batch on one rank.
@@ -79,11 +70,12 @@ Trainer::Trainer(std::string run_folder, const record::TrainPlan& plan,
       communicator_(communicator),
       source_(std::move(source)),
       network_(std::move(network)),
-      optimizer_(AdamWOptionsOf(plan), network_.parameters(), network_.values().size()),
-      reducer_(ReducerOptionsOf(plan), network_.parameters(), network_.gradients(),
-               communicator),
+      optimizer_(MakeOptimizer(plan, network_.parameters(), network_.values().size())),
+      reducer_(ReducerOptionsOf(plan, communicator), network_.parameters(),
+               network_.values().size(), network_.gradients(), communicator),
       sampler_(plan.train_indices, plan.global_batch, plan.samples, plan.seed),
       tracer_(plan.trace_first_step, plan.trace_steps),
+      ladder_(plan.hash_every_steps),
       checkpoints_({run_folder_, plan.keep_checkpoints, plan.async_checkpoint}) {
   network_.OnGradientReady([this](size_t parameter) { reducer_.Ready(parameter); });
 }
@@ -100,6 +92,12 @@ base::Status Trainer::StartOrResume() {
   trace_base_ns_ = NowNs();
   SS_RETURN_IF_ERROR(communicator_.Broadcast(
       std::as_writable_bytes(std::span(&trace_base_ns_, 1)), 0));
+  status_.emplace(run_folder_, communicator_.rank() == 0, communicator_.world_size(),
+                  cursor_.samples, plan_.samples);
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kStarting));
+  rank_facts_ = record::RankFacts();
+  SS_RETURN_IF_ERROR(
+      base::WriteFileAtomic(RankFile("host", "json"), rank_facts_.Dump() + "\n"));
   SS_TRY(metrics_, MetricsLog::Open(RankFile("metrics", "jsonl"), cursor_.steps));
   return {};
 }
@@ -112,6 +110,7 @@ LoaderOptions Trainer::LoaderOptionsOf() const {
   options.world_size = communicator_.world_size();
   options.transforms = plan_.augment ? source_->Transforms(plan_.augment_turns) : 1;
   options.done = cursor_.samples;
+  options.parts = static_cast<size_t>(plan_.accumulation);
   return options;
 }
 
@@ -119,15 +118,21 @@ std::vector<NamedArray> Trainer::State() {
   const std::vector<model::ParameterInfo>& layout = network_.parameters();
   std::vector<NamedArray> arrays;
   AddState("value", layout, network_.values(), arrays);
-  AddState("optimizer.moment1", layout, optimizer_.first_moment(), arrays);
-  AddState("optimizer.moment2", layout, optimizer_.second_moment(), arrays);
+  for (const StateView& view : optimizer_->state()) {
+    AddState(view.name, layout, view.values, arrays);
+  }
+  for (const StateView& view : reducer_.state()) {
+    AddState(view.name, layout, view.values, arrays);
+  }
   return arrays;
 }
 
 base::Status Trainer::Restore(const FoundCheckpoint& found) {
   SS_TRY(cursor_,
          TakeCheckpoint(found.state, found.path, plan_, source_->Facts(), State()));
-  optimizer_.set_steps(cursor_.steps);
+  optimizer_->set_steps(cursor_.steps);
+  reducer_.AfterRestore();
+  reducer_.set_tuned_bucket_bytes(cursor_.tuned_bucket_bytes);
   skipped_checkpoints_ = found.skipped;
   ++cursor_.restarts;
   earlier_seconds_ = cursor_.train_seconds;
@@ -171,14 +176,14 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   }
   const int64_t step = cursor_.steps + 1;
   const bool traced = tracer_.Covers(step);
-  std::optional<model::OpTrace> ops;
   if (traced) {
-    communicator_.TakeRecords();  // those before the window
-    ops.emplace(tracer_.ops_left());
+    const auto before = communicator_.TakeRecords();
+    // Those of an evaluation or a checkpoint between two traced steps are kept.
+    if (!tracer_.Opens(step)) tracer_.AddCollectives(before, clock.start_ns);
+    tracer_.Begin();
   }
+  const CounterReading counted = counters_.Read();
   record::StepRecord record;
-  record.minor_faults = -MinorFaults();
-  record.cpu_seconds = -ProcessCpuSeconds();
   if (plan_.fault_rank == communicator_.rank() && plan_.fault_sleep_ms > 0) {
     std::this_thread::sleep_for(
         std::chrono::duration<double, std::milli>(plan_.fault_sleep_ms));
@@ -190,16 +195,10 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   SS_RETURN_IF_ERROR(ComputeGradients(batch, share, clock));
   SS_TRY(record.loss, GlobalLoss());
   const auto batch_size = static_cast<int64_t>(batch.indices.size());
-  record.learning_rate =
-      LearningRate({plan_.learning_rate, plan_.warmup_samples, plan_.samples},
-                   cursor_.samples, batch_size);
+  record.learning_rate = LearningRate(ScheduleOf(plan_), cursor_.samples, batch_size);
   SS_TRY(record.grad_norm, ApplyGradients(record.learning_rate));
   clock.optimizer_ns = NowNs();
-  if (ops.has_value()) {
-    ops->Stop();
-    tracer_.AddOps(ops->events(), ops->dropped());
-    TraceStep(step, clock);
-  }
+  if (traced) TraceStep(step, clock);
 
   cursor_.steps = step;
   cursor_.samples += batch_size;
@@ -209,11 +208,12 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   record.rank_samples = static_cast<int64_t>(share.size());
   FillTimes(clock, record);
   record.comm_bytes = reducer_.bytes_per_step();
-  record.minor_faults += MinorFaults();
-  record.cpu_seconds += ProcessCpuSeconds();
+  FillCounters(counted, counters_.Read(), record);
   record.sample_digest = SampleDigest(share);
+  ladder_.MoveTo(record);
   record.step_ns = NowNs() - clock.start_ns;
-  return metrics_->Append(record::ToJson(record));
+  SS_RETURN_IF_ERROR(metrics_->Append(record::ToJson(record)));
+  return status_->Stepped(record);
 }
 
 base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
@@ -221,27 +221,45 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
                                        StepClock& clock) {
   SS_TRY(const LoadedBatch* loaded, loader_->Next());
   SS_CHECK(loaded->global.indices == batch.indices);
-  clock.data_ns = NowNs();
-  reducer_.Begin();
-  if (!share.empty()) {
-    // Summed over ranks this is the mean over the global batch, however it is split. A
-    // rank that exchanges nothing takes the mean over its own samples.
-    const size_t divisor = plan_.synchronise ? batch.indices.size() : share.size();
-    SS_TRY(const double loss,
-           network_.Forward(loaded->batch.Part(0), 1.0 / static_cast<double>(divisor)));
-    const std::span<float> gradients = network_.gradients();
-    const size_t slot =
-        network_.values().size() + static_cast<size_t>(communicator_.rank());
-    gradients[slot] = static_cast<float>(loss);
-    clock.forward_ns = NowNs();
-    SS_RETURN_IF_ERROR(network_.Backward());
-  } else {
-    clock.forward_ns = clock.data_ns;
+  clock.data_ns = clock.forward_ns = NowNs();
+  const bool hashed = ladder_.Covers(cursor_.steps + 1);
+  if (hashed) {
+    ladder_.Samples(share);
+    ladder_.Parameters(network_.values());
   }
+  reducer_.Begin(cursor_.steps + 1);
+  // Summed over ranks and parts this is the mean over the global batch, however it is
+  // split. A rank that exchanges nothing takes the mean over its own samples.
+  const size_t divisor = plan_.synchronise ? batch.indices.size() : share.size();
+  const size_t parts = loaded->batch.parts();
+  for (size_t part = 0; part < parts; ++part) {
+    const model::Batch samples = loaded->batch.Part(part);
+    if (samples.samples == 0) continue;  // never the last, unless the share is empty
+    // A hashed step exchanges nothing before the local gradient is whole.
+    SS_RETURN_IF_ERROR(ComputePart(samples, 1.0 / static_cast<double>(divisor),
+                                   part + 1 == parts && !hashed, clock));
+  }
+  // What hashing costs is not blamed on the communication.
+  const auto gradient = network_.gradients().first(network_.values().size());
+  if (hashed) ladder_.LocalGradient(gradient);
   clock.backward_ns = NowNs();
+  reducer_.set_accumulating(false);
   SS_RETURN_IF_ERROR(reducer_.Finish());
   clock.comm_ns = NowNs();
+  if (hashed) ladder_.ReducedGradient(gradient);
   return {};
+}
+
+base::Status Trainer::ComputePart(const model::Batch& part, double weight, bool last,
+                                  StepClock& clock) {
+  const int64_t start_ns = NowNs();
+  SS_TRY(const double loss, network_.Forward(part, weight));
+  // In place before the backward pass, which sends it with the first bucket.
+  const auto rank = static_cast<size_t>(communicator_.rank());
+  network_.gradients()[network_.values().size() + rank] += static_cast<float>(loss);
+  clock.forward_ns += NowNs() - start_ns;  // of all parts together
+  reducer_.set_accumulating(!last);
+  return network_.Backward();
 }
 
 base::Result<double> Trainer::GlobalLoss() {
@@ -264,31 +282,32 @@ base::Result<double> Trainer::GlobalLoss() {
 base::Result<double> Trainer::ApplyGradients(double learning_rate) {
   const std::span<float> gradients = network_.gradients();
   const std::span<float> own = gradients.first(network_.values().size());
-  const double norm = GlobalNorm(own);
+  const double norm = reducer_.gradient_norm();
   if (!std::isfinite(norm)) {
-    return base::Fail("TRAIN-0021", base::ExitCode::kFinding,
-                      "the gradient is not finite any more",
-                      "rank " + std::to_string(communicator_.rank()) + ", step " +
-                          std::to_string(cursor_.steps + 1),
-                      "lower learning_rate or set clip_norm");
+    // Of the sum over ranks, so every rank stops here in the same step.
+    return base::Fail(
+        "TRAIN-0021", base::ExitCode::kFinding,
+        "the gradient of " + reducer_.NotFiniteParameter() + " is not finite any more",
+        "rank " + std::to_string(communicator_.rank()) + ", step " +
+            std::to_string(cursor_.steps + 1),
+        "lower learning_rate or set clip_norm");
   }
   const bool clip = plan_.clip_norm > 0 && norm > plan_.clip_norm;
-  optimizer_.Step(network_.values(), own, learning_rate,
-                  clip ? plan_.clip_norm / norm : 1.0);
-  std::fill(gradients.begin(), gradients.end(), 0.0F);
+  optimizer_->Step(network_.values(), own, learning_rate,
+                   clip ? plan_.clip_norm / norm : 1.0);
+  const std::span<float> losses = gradients.subspan(own.size());
+  std::fill(losses.begin(), losses.end(), 0.0F);
   return norm;
 }
 
 void Trainer::TraceStep(int64_t step, const StepClock& clock) {
-  tracer_.AddSpan("ProfilerStep#" + std::to_string(step), clock.start_ns,
-                  clock.optimizer_ns);
+  tracer_.End(step, clock.start_ns, clock.optimizer_ns);
   tracer_.AddSpan("data", clock.begin_ns, clock.data_ns);
   tracer_.AddSpan("forward", clock.data_ns, clock.forward_ns);
   tracer_.AddSpan("backward", clock.forward_ns, clock.backward_ns);
   tracer_.AddSpan("comm_wait", clock.backward_ns, clock.comm_ns);
   tracer_.AddSpan("optimizer", clock.comm_ns, clock.optimizer_ns);
-  tracer_.AddCollectives(communicator_.TakeRecords(), communicator_.transport_name(),
-                         communicator_.world_size());
+  tracer_.AddCollectives(communicator_.TakeRecords(), clock.data_ns);
 }
 
 double Trainer::TrainSeconds() const {
@@ -298,6 +317,7 @@ double Trainer::TrainSeconds() const {
 
 base::Status Trainer::EvaluateNow() {
   const int64_t start_ns = NowNs();
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kEvaluating));
   SS_TRY(const EvaluationResult result,
          Evaluate(plan_.validation_indices, *source_, network_, communicator_));
   const int64_t end_ns = NowNs();
@@ -328,6 +348,7 @@ base::Status Trainer::EvaluateNow() {
 
 base::Status Trainer::CheckpointNow() {
   const int64_t start_ns = NowNs();
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kCheckpointing));
   SS_RETURN_IF_ERROR(metrics_->Flush());  // never behind the checkpoint
   const double cpu = earlier_cpu_seconds_ + ProcessCpuSeconds();
   SS_TRY(const std::vector<std::string> all,
@@ -337,7 +358,10 @@ base::Status Trainer::CheckpointNow() {
     cursor_.rank_cpu_seconds.push_back(std::strtod(text.c_str(), nullptr));
   }
   cursor_.train_seconds = TrainSeconds();
+  cursor_.tuned_bucket_bytes = reducer_.tuned_bucket_bytes();
+  SS_RETURN_IF_ERROR(reducer_.CollectResidual());
   SS_RETURN_IF_ERROR(SaveNow());
+  status_->Checkpointed(cursor_.steps);
   if (plan_.trace_steps > 0) tracer_.AddSpan("checkpoint", start_ns, NowNs());
   return {};
 }

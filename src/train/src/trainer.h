@@ -8,15 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "adamw.h"
 #include "checkpoint.h"
 #include "checkpoint_folder.h"
 #include "checkpoint_writer.h"
+#include "hash_ladder.h"
 #include "loader.h"
 #include "metrics_log.h"
+#include "optimizer.h"
 #include "reducer.h"
 #include "sample_source.h"
 #include "sampler.h"
+#include "status_file.h"
+#include "step_counters.h"
 #include "stepslack/base/result.h"
 #include "stepslack/comm/communicator.h"
 #include "stepslack/model/network.h"
@@ -58,6 +61,9 @@ class Trainer {
   base::Status TrainStep(const GlobalBatch& batch);
   base::Status ComputeGradients(const GlobalBatch& batch,
                                 std::span<const int64_t> share, StepClock& clock);
+  // Forward and backward pass of one part of this rank's share.
+  base::Status ComputePart(const model::Batch& part, double weight, bool last,
+                           StepClock& clock);
   LoaderOptions LoaderOptionsOf() const;
   base::Result<double> GlobalLoss();
   base::Result<double> ApplyGradients(double learning_rate);
@@ -65,6 +71,7 @@ class Trainer {
   base::Status EvaluateNow();
   base::Status CheckpointNow();
   base::Status SaveNow();
+  std::vector<StateView> StateViews();  // of optimizer and gradient exchange
   bool Due(int64_t before, int64_t every) const;
   double TrainSeconds() const;
 
@@ -82,10 +89,14 @@ class Trainer {
   comm::Communicator& communicator_;
   std::unique_ptr<SampleSource> source_;
   model::Network network_;
-  AdamW optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   Reducer reducer_;
   Sampler sampler_;
   Tracer tracer_;
+  StepCounters counters_;
+  HashLadder ladder_;
+  base::Json rank_facts_;
+  std::optional<StatusFile> status_;
   std::optional<MetricsLog> metrics_;
 
   TrainCursor cursor_;

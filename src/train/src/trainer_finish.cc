@@ -4,6 +4,7 @@
 
 #include "evaluation.h"
 #include "process_usage.h"
+#include "schedule.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/parallel.h"
@@ -49,6 +50,8 @@ base::Status Trainer::Finish() {
   SS_RETURN_IF_ERROR(GatherRanks(summary));
   FillSummary(summary);
   if (communicator_.rank() != 0) return {};
+  // Before run.json, which tells that everything is there.
+  SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kDone));
   return base::WriteFileAtomic(base::JoinPath(run_folder_, "run.json"),
                                record::ToJson(summary).Dump() + "\n");
 }
@@ -82,12 +85,16 @@ base::Status Trainer::GatherRanks(record::RunSummary& summary) {
   base::Json mine;
   mine.Set("cpu_seconds", earlier_cpu_seconds_ + ProcessCpuSeconds());
   mine.Set("parameters_sha256", digest);
+  mine.Set("hardware_tag", rank_facts_["hardware_tag"]);
+  mine.Set("runtime_tag", rank_facts_["runtime_tag"]);
   SS_TRY(const std::vector<std::string> all, communicator_.AllGather(mine.Dump(-1)));
   for (size_t rank = 0; rank < all.size(); ++rank) {
     SS_TRY(const base::Json json, base::ParseJson(all[rank], "gathered facts"));
     const double cpu = json["cpu_seconds"].AsDouble();
     summary.rank_cpu_seconds.push_back(cpu);
     summary.cpu_seconds += cpu;
+    summary.hardware_tags.push_back(json["hardware_tag"].AsString());
+    summary.runtime_tags.push_back(json["runtime_tag"].AsString());
     if (plan_.synchronise && json["parameters_sha256"].AsString() != digest) {
       return base::Fail("TRAIN-0022", base::ExitCode::kIntegrity,
                         "the ranks end with different parameters",
@@ -103,6 +110,7 @@ base::Status Trainer::GatherRanks(record::RunSummary& summary) {
 
 void Trainer::FillSummary(record::RunSummary& summary) const {
   summary.status = "done";
+  summary.host = rank_facts_;
   summary.world_size = communicator_.world_size();
   summary.parameters = network_.parameter_count();
   summary.steps = cursor_.steps;
@@ -117,7 +125,9 @@ void Trainer::FillSummary(record::RunSummary& summary) const {
   summary.runtime = model::RuntimeFacts();
   summary.runtime["transport"] = communicator_.transport_name();
   summary.runtime["cores_allowed"] = std::to_string(base::UsableCores());
-  summary.runtime["buckets"] = std::to_string(reducer_.bucket_count());
+  summary.runtime["optimizer"] = optimizer_->name();
+  summary.runtime["peak_learning_rate"] = base::FormatDouble(ScheduleOf(plan_).peak);
+  reducer_.Describe(summary.runtime);
   summary.runtime["input_planes"] = std::to_string(source_->planes());
   FillDataFacts(summary);
 }

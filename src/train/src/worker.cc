@@ -12,6 +12,7 @@
 #include "stepslack/comm/rank_environment.h"
 #include "stepslack/model/runtime.h"
 #include "stepslack/record/run_record.h"
+#include "stepslack/record/run_status.h"
 #include "stepslack/record/train_plan.h"
 #include "trainer.h"
 
@@ -48,6 +49,7 @@ void WriteFailure(const std::string& run_folder, const base::Error& error,
   summary.world_size = world_size;
   (void)base::WriteFileAtomic(base::JoinPath(run_folder, "run.json"),
                               record::ToJson(summary).Dump() + "\n");
+  record::MarkRunFailed(run_folder, summary.failure, world_size);
 }
 
 base::Status TrainOn(const std::string& run_folder, const record::TrainPlan& plan,

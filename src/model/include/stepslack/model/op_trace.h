@@ -3,20 +3,23 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace stepslack::model {
 
 struct OpEvent {
-  std::string name;
+  int32_t name = 0;      // index into OpTrace::names()
   int64_t start_ns = 0;  // monotonic clock, as base::NowNs
-  int64_t duration_ns = 0;
+  int64_t end_ns = 0;
 };
 
-// Active from construction to Stop or destruction; one at a time on a thread.
-// Operations inside another recorded one are left out; beyond `max_events` they are
-// only counted.
+// Records between Start and Stop into memory that is there beforehand: an operation
+// costs two readings of the clock and a look-up of its name, no allocation. One may be
+// active at a time on a thread; Start and Stop must come from the same one. Operations
+// inside another recorded one are left out; beyond `max_events` in all they are only
+// counted.
 class OpTrace {
  public:
   explicit OpTrace(int64_t max_events);
@@ -24,17 +27,30 @@ class OpTrace {
   OpTrace(const OpTrace&) = delete;
   OpTrace& operator=(const OpTrace&) = delete;
 
+  void Start();
   void Stop();
-  const std::vector<OpEvent>& events() const { return events_; }
+  std::span<const OpEvent> events() const { return {events_.data(), used_}; }
+  const std::vector<std::string>& names() const { return names_; }
   int64_t dropped() const { return dropped_; }
 
  private:
   struct Callbacks;
   friend struct Callbacks;
+  // Where the tensor library keeps a name, and which it was when last seen there.
+  struct Seen {
+    const char* text = nullptr;
+    int32_t name = -1;
+  };
+  static constexpr size_t kSeen = 512;  // a power of two
+
+  int32_t Intern(const char* text);
   std::vector<OpEvent> events_;
-  int64_t max_events_;
+  size_t used_ = 0;
+  std::vector<std::string> names_;
+  std::vector<Seen> seen_;
   int64_t dropped_ = 0;
-  int depth_ = 0;
+  int64_t depth_ = 0;
+  int64_t outer_start_ns_ = 0;
   uint64_t handle_ = 0;  // of the registered callback; 0: stopped
 };
 

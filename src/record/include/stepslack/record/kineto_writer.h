@@ -24,6 +24,16 @@ struct TraceEvent {
   base::Json::Object args;
 };
 
+// An arrow from a slice on one thread to a slice on another, drawn by Perfetto: each
+// end binds to the slice of its thread that covers its time.
+struct TraceFlow {
+  int64_t id = 0;  // unique in the file
+  int64_t from_thread = 0;
+  int64_t from_ns = 0;  // monotonic clock
+  int64_t to_thread = 0;
+  int64_t to_ns = 0;
+};
+
 struct TraceHeader {
   int rank = 0;
   int world_size = 1;
@@ -33,9 +43,10 @@ struct TraceHeader {
 
 // Collective events carry args "Collective name", "In msg nelems", "dtype", "Group
 // size", "Seq" and "Process Group Name" as PyTorch does. Written gzip-compressed and
-// atomically.
+// atomically. HTA finds the rank by the text `"rank": N`, with its blank.
 base::Status WriteKinetoTrace(const std::string& path, const TraceHeader& header,
-                              const std::vector<TraceEvent>& events);
+                              const std::vector<TraceEvent>& events,
+                              const std::vector<TraceFlow>& flows = {});
 
 // One trace of many processes, written event by event, so that memory does not follow
 // its size. Gzip-compressed when the path ends in ".gz"; the same calls give the same

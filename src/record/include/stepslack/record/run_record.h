@@ -3,6 +3,8 @@
 //   run.json                  RunSummary, written last and atomically: its presence
 //   with
 //                             status "done" is what makes a run finished
+//   host.rank<k>.json         rank_facts.h, written at start
+//   status.json               run_status.h, while it runs and after
 //   metrics.rank<k>.jsonl     one StepRecord a line, rank 0 also EvalRecords
 //   trace.rank<k>.json.gz     Kineto-compatible trace of plan.trace_steps steps
 //   predictions.npz           "prediction" [n,h,w] mV and "index" [n] of the test
@@ -34,12 +36,26 @@ struct StepRecord {
   int64_t comm_wait_ns = 0;  // blocked on gradient exchange after backward
   int64_t optimizer_ns = 0;
   int64_t comm_bytes = 0;
-  int64_t minor_faults = 0;  // page faults in this step (ru_minflt)
-  double cpu_seconds = 0;    // process CPU time in this step
-  double loss = 0;           // mean over the global batch
-  double grad_norm = 0;      // global norm before clipping
+  int64_t minor_faults = 0;          // page faults in this step (ru_minflt)
+  int64_t major_faults = 0;          // those that read a file (ru_majflt)
+  int64_t voluntary_switches = 0;    // the process waited for something
+  int64_t involuntary_switches = 0;  // it was made to leave its core
+  int64_t run_queue_ns = -1;    // training thread ready but not running; -1: unknown
+  int64_t throttled_ns = -1;    // control group out of quota in this step; -1: unknown
+  int64_t throttle_count = -1;  // times that this happened
+  int64_t resident_bytes = -1;  // at the end of the step; -1: unknown
+  double cpu_seconds = 0;       // process CPU time in this step
+  double loss = 0;              // mean over the global batch
+  double grad_norm = 0;         // global norm before clipping
   double learning_rate = 0;
   std::string sample_digest;  // hash of the sample indices of this rank's batch
+  // The ladder, every plan.hash_every_steps steps, else "": XXH3-128 in 32 hexadecimal
+  // digits. The first rung that differs between two runs, or between ranks where it
+  // must not, says where they part. Only the last two change with the rank.
+  std::string parameter_hash;         // before the step
+  std::string reduced_gradient_hash;  // after the exchange, before clipping
+  std::string sample_hash;            // of the indices, in their order
+  std::string local_gradient_hash;    // before the exchange
 };
 
 struct EvalRecord {
@@ -74,6 +90,9 @@ struct RunSummary {
   double inference_cpu_seconds_per_map = 0;    // CPU time of the same
   std::map<std::string, std::string> runtime;  // versions, backend, transport, threads
   std::vector<double> rank_cpu_seconds;
+  base::Json host;                         // of rank 0, see rank_facts.h
+  std::vector<std::string> hardware_tags;  // by rank
+  std::vector<std::string> runtime_tags;   // by rank
 };
 
 // One run read back from its folder.
@@ -92,5 +111,9 @@ base::Json ToJson(const RunSummary& summary);  // schema "stepslack.run/1"
 // REC-0004: no run.json, or not of this schema.
 base::Result<RunSummary> ReadRunSummary(const std::string& folder);
 base::Result<RunRecord> ReadRun(const std::string& folder);
+
+// What metrics.rank<k>.jsonl of ranks 0 to world_size - 1 hold, of a run in any state;
+// the summary is left empty. REC-0010: more ranks than there can be.
+base::Result<RunRecord> ReadRunMetrics(const std::string& folder, int world_size);
 
 }  // namespace stepslack::record

@@ -1,0 +1,35 @@
+#include "rank_threads.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "stepslack/comm/rank_environment.h"
+
+namespace stepslack::train {
+
+void RunRanks(int world_size, const std::function<void(comm::Communicator&)>& body) {
+  static std::atomic<int> counter{0};
+  const std::string store = testing::TempDir() + "rank_threads_" +
+                            std::to_string(::getpid()) + "_" +
+                            std::to_string(counter++);
+  const auto run = [&](int rank) {
+    auto communicator = comm::Connect({rank, world_size, store, "lo"}, 20);
+    ASSERT_TRUE(communicator.has_value()) << Describe(communicator.error());
+    body(**communicator);
+    (void)(*communicator)->Barrier();  // nobody leaves while another needs it
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < world_size; ++rank) threads.emplace_back(run, rank);
+  }
+  std::remove(store.c_str());
+  std::remove((store + ".board").c_str());
+}
+
+}  // namespace stepslack::train
