@@ -4,6 +4,7 @@
 
 #include "companion.h"
 #include "doctor.h"
+#include "run_commands.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
 #include "stepslack/evidence/capsule.h"
@@ -94,6 +95,9 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "import") return ImportTraces(arguments, context);
   if (verb == "measure") return Measure(arguments, context, color);
   if (verb == "compare") return Compare(arguments, context);
+  if (verb == "show" && arguments.Value("WHAT") == "run") {
+    return ShowRun(arguments, color);
+  }
   if (verb == "show") return Show(arguments, context);
   if (verb == "export") return Export(arguments, context);
   if (verb == "verify") return Verify(arguments);

@@ -167,6 +167,11 @@ base::Result<CommandResult> Compare(const Arguments& arguments,
 
 base::Result<CommandResult> Show(const Arguments& arguments,
                                  const base::Context& context) {
+  if (arguments.Value("--format") != "html") {
+    return base::Fail("CLI-0204", ExitCode::kUsage, "a timeline is a page",
+                      "stepslack show timeline --format " + arguments.Value("--format"),
+                      "leave --format away; `stepslack measure` gives text and json");
+  }
   SS_TRY(const measure::TraceReport report,
          Read(arguments.lists.at("PATH"), arguments, context));
   SS_TRY(std::string page, render::RenderTraceTimeline(report));

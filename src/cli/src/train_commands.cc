@@ -10,6 +10,7 @@
 #include "stepslack/base/text.h"
 #include "stepslack/store/room.h"
 #include "stepslack/study/launcher.h"
+#include "stepslack/study/rank_run.h"
 #include "stepslack/study/train_job.h"
 
 namespace stepslack::cli {
@@ -88,37 +89,136 @@ std::string RunText(const study::TrainJob& job, const study::PreparedData& data,
   return text;
 }
 
+// A job with its data in the room, ready to run.
+struct Prepared {
+  study::TrainJob job;
+  study::PreparedData data;
+  study::Launcher launcher;
+  study::RunRequest request;
+  std::string id;
+};
+
+base::Result<Prepared> Prepare(study::TrainJob job, const Arguments& arguments,
+                               store::Room& room, const base::Context& context) {
+  Prepared prepared;
+  SS_TRY(prepared.launcher,
+         study::FindLauncher(Companion("STEPSLACK_WORKER", "stepslack-worker"),
+                             room.RunsFolder()));
+  context.progress->Stage(1, 2, "data");
+  SS_TRY(prepared.data, study::PrepareTrainData(job, room, context));
+  context.progress->EndStage(fmt::format("{} samples", prepared.data.samples));
+  prepared.request = {
+      .label = job.title, .plan = job.plan, .world_size = job.ranks, .repeat = 0};
+  if (arguments.Has("--again")) {
+    prepared.request.repeat = FirstUnfinished(prepared.launcher, prepared.request);
+  }
+  prepared.id = study::RunId(prepared.launcher, prepared.request);
+  prepared.job = std::move(job);
+  return prepared;
+}
+
+study::RunProgress ProgressOf(const base::Context& context, int64_t total) {
+  return [&context, total](int64_t samples, double relative_mae) {
+    std::string text = fmt::format("{} of {} samples", samples, total);
+    if (std::isfinite(relative_mae)) {
+      text += fmt::format(", validation relative MAE {}", base::Human(relative_mae));
+    }
+    context.progress->Update(text,
+                             static_cast<double>(samples) / static_cast<double>(total));
+  };
+}
+
+CommandResult Show(const Prepared& prepared, const record::RunRecord& run,
+                   const std::string& format) {
+  return {.output =
+              format == "json"
+                  ? RunJson(prepared.job, prepared.data, prepared.id, run).Dump() + "\n"
+                  : RunText(prepared.job, prepared.data, prepared.id, run),
+          .exit_code = ExitCode::kOk};
+}
+
+// Rank 0 of an outer launcher's job: prepares, announces, runs its rank, seals.
+base::Result<record::RunRecord> LeadRanks(const Prepared& prepared,
+                                          const std::string& room,
+                                          const record::RankEnvironment& environment,
+                                          const base::Context& context) {
+  const std::string folder = base::JoinPath(prepared.launcher.runs_folder, prepared.id);
+  const study::RunAnnouncement announcement(room, environment);
+  if (!study::IsFinished(prepared.launcher, prepared.request)) {
+    SS_RETURN_IF_ERROR(study::PrepareRun(prepared.launcher, prepared.request, context));
+    SS_RETURN_IF_ERROR(announcement.Say(folder));
+    SS_RETURN_IF_ERROR(study::ExecuteRank(
+        prepared.launcher, folder, prepared.request.label, environment, context,
+        ProgressOf(context, prepared.job.plan.samples)));
+    return study::FinishRun(folder);
+  }
+  announcement.SayFinished();
+  return record::ReadRun(folder);
+}
+
+base::Result<CommandResult> TrainAsLeader(const study::TrainJob& job,
+                                          const Arguments& arguments,
+                                          const record::RankEnvironment& environment,
+                                          const base::Context& context) {
+  const std::string path = arguments.Value("--room");
+  const auto lead = [&]() -> base::Result<CommandResult> {
+    SS_TRY(store::Room room, store::Room::Open(path));
+    SS_TRY(const Prepared prepared, Prepare(job, arguments, room, context));
+    SS_TRY(const auto run, LeadRanks(prepared, path, environment, context));
+    return Show(prepared, run, arguments.Value("--format"));
+  };
+  auto result = lead();
+  if (!result) {
+    study::RunAnnouncement(path, environment).SayFailed(result.error());
+  }
+  return result;
+}
+
+base::Result<CommandResult> TrainAsFollower(const study::TrainJob& job,
+                                            const Arguments& arguments,
+                                            const record::RankEnvironment& environment,
+                                            const base::Context& context) {
+  SS_TRY(const std::string folder,
+         study::AwaitAnnouncement(arguments.Value("--room"), environment, context));
+  if (folder.empty()) return CommandResult{};  // the run had finished before
+  SS_TRY(const auto launcher,
+         study::FindLauncher(Companion("STEPSLACK_WORKER", "stepslack-worker"),
+                             base::ParentFolder(folder)));
+  SS_RETURN_IF_ERROR(study::ExecuteRank(launcher, folder, job.title, environment,
+                                        context, [](int64_t, double) {}));
+  return CommandResult{};
+}
+
+base::Result<CommandResult> TrainHere(const study::TrainJob& job,
+                                      const Arguments& arguments,
+                                      const base::Context& context) {
+  SS_TRY(store::Room room, store::Room::Open(arguments.Value("--room")));
+  SS_TRY(const Prepared prepared, Prepare(job, arguments, room, context));
+  context.progress->Stage(2, 2, "train");
+  SS_TRY(const record::RunRecord run,
+         study::Execute(prepared.launcher, prepared.request, context,
+                        ProgressOf(context, job.plan.samples)));
+  context.progress->EndStage(base::HumanDuration(run.summary.train_seconds));
+  return Show(prepared, run, arguments.Value("--format"));
+}
+
 }  // namespace
 
 base::Result<CommandResult> Train(const Arguments& arguments,
                                   const base::Context& context) {
+  SS_TRY(const record::RankEnvironment environment, record::ReadRankEnvironment());
   SS_TRY(study::TrainJob job, ReadJob(arguments));
-  SS_TRY(store::Room room, store::Room::Open(arguments.Value("--room")));
-  SS_TRY(const auto launcher,
-         study::FindLauncher(Companion("STEPSLACK_WORKER", "stepslack-worker"),
-                             room.RunsFolder()));
-  context.progress->Stage(1, 2, "data");
-  SS_TRY(const study::PreparedData data, study::PrepareTrainData(job, room, context));
-  context.progress->EndStage(fmt::format("{} samples", data.samples));
-  study::RunRequest request{
-      .label = job.title, .plan = job.plan, .world_size = job.ranks, .repeat = 0};
-  if (arguments.Has("--again")) request.repeat = FirstUnfinished(launcher, request);
-  const auto draw = [&](int64_t samples, double relative_mae) {
-    std::string text = fmt::format("{} of {} samples", samples, job.plan.samples);
-    if (std::isfinite(relative_mae)) {
-      text += fmt::format(", validation relative MAE {}", base::Human(relative_mae));
-    }
-    context.progress->Update(
-        text, static_cast<double>(samples) / static_cast<double>(job.plan.samples));
-  };
-  context.progress->Stage(2, 2, "train");
-  SS_TRY(const record::RunRecord run, study::Execute(launcher, request, context, draw));
-  context.progress->EndStage(base::HumanDuration(run.summary.train_seconds));
-  const std::string id = study::RunId(launcher, request);
-  const bool as_json = arguments.Value("--format") == "json";
-  return CommandResult{.output = as_json ? RunJson(job, data, id, run).Dump() + "\n"
-                                         : RunText(job, data, id, run),
-                       .exit_code = ExitCode::kOk};
+  if (environment.world_size == 1) return TrainHere(job, arguments, context);
+  if (arguments.Has("--ranks") && job.ranks != environment.world_size) {
+    return base::Fail("CLI-0232", ExitCode::kUsage,
+                      fmt::format("{} has started {} ranks", environment.launcher,
+                                  environment.world_size),
+                      fmt::format("--ranks {}", job.ranks),
+                      "leave --ranks out: the launcher says how many there are");
+  }
+  job.ranks = environment.world_size;
+  return environment.rank == 0 ? TrainAsLeader(job, arguments, environment, context)
+                               : TrainAsFollower(job, arguments, environment, context);
 }
 
 }  // namespace stepslack::cli

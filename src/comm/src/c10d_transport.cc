@@ -274,7 +274,8 @@ c10::intrusive_ptr<c10d::Store> OpenStore(const GlooOptions& options) {
     tcp.isServer = options.rank == 0 && !options.store_runs_elsewhere;
     tcp.numWorkers = static_cast<size_t>(options.world_size);
     tcp.waitWorkers = false;  // Meet() waits, and names who is missing
-    tcp.timeout = timeout;
+    // It counts whole seconds, and 0 would be over at once.
+    tcp.timeout = std::chrono::ceil<std::chrono::seconds>(timeout);
     tcp.multiTenant = true;  // several groups of one process share the port
     store = c10::make_intrusive<c10d::TCPStore>(options.master_address, tcp);
   }

@@ -1,9 +1,11 @@
 // Chooses a transport for the ranks of a job and joins them.
+#include "stepslack/comm/connect.h"
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -15,7 +17,6 @@
 #include "stepslack/comm/cost_table.h"
 #include "stepslack/comm/hier_transport.h"
 #include "stepslack/comm/mpi_transport.h"
-#include "stepslack/comm/rank_environment.h"
 #include "stepslack/comm/shm_transport.h"
 
 namespace stepslack::comm {
@@ -23,13 +24,6 @@ namespace {
 
 using base::ExitCode;
 using Opened = base::Result<std::unique_ptr<Transport>>;
-
-// The two-level transport comes with hier_transport.cc.
-#ifdef STEPSLACK_HAVE_HIER
-constexpr bool kHasHier = true;
-#else
-constexpr bool kHasHier = false;
-#endif
 
 constexpr size_t kHostNameBytes = 192;
 
@@ -59,7 +53,7 @@ class Connector {
   base::Result<std::string> Choose();
   std::string FromTable(std::vector<std::string> candidates, std::string usual);
   Opened Open(const std::string& backend);
-  Opened OpenShm(int rank, int world_size);
+  Opened OpenShm(int rank, int world_size, const std::string& suffix = "");
   Opened OpenEngine(bool nccl);
   Opened OpenMpi();
   Opened OpenHier();
@@ -143,7 +137,7 @@ base::Result<std::string> Connector::Choose() {
     return FromTable({"shm", "gloo"}, "shm");
   }
   facts_.reason = "several hosts";
-  return std::string(kHasHier ? "hier" : HasNccl() ? "nccl" : "gloo");
+  return std::string("hier");
 }
 
 // Everything about the way to the store that can be checked beforehand.
@@ -217,11 +211,11 @@ Opened Connector::OpenMpi() {
   return transport;
 }
 
-Opened Connector::OpenShm(int rank, int world_size) {
+Opened Connector::OpenShm(int rank, int world_size, const std::string& suffix) {
   ShmOptions shm;
   shm.rank = rank;
   shm.world_size = world_size;
-  shm.store_path = LocalPath(environment_);
+  shm.store_path = LocalPath(environment_) + suffix;
   shm.job_id = environment_.job.empty() ? shm.store_path : environment_.job;
   shm.timeout_seconds = options_.timeout_seconds;
   auto transport = ConnectShm(shm);
@@ -232,6 +226,12 @@ Opened Connector::OpenShm(int rank, int world_size) {
 // What tells hosts apart: containers with a network of their own count as hosts, since
 // their processes do not see each other.
 std::string HostName() {
+  const char* given = std::getenv("STEPSLACK_HOST");
+  if (given != nullptr && *given != '\0') {
+    std::string text = given;
+    text.resize(kHostNameBytes);
+    return text;
+  }
   std::array<char, 64> name{};
   ::gethostname(name.data(), name.size() - 1);
   std::string text = name.data();
@@ -293,43 +293,43 @@ std::string TopologyOf(int ranks, const std::vector<std::vector<int>>& hosts) {
 // Hosts are learnt over a first group of all ranks, which is then given up: the store
 // goes on living in the leaders' group.
 Opened Connector::OpenHier() {
-  if constexpr (!kHasHier) {
-    return tl::unexpected(Unknown("this build has no two-level transport"));
-  } else {
-    SS_TRY(auto world, OpenEngine(false));
-    SS_TRY(const auto hosts, GatherHosts(*world));
-    facts_.topology = TopologyOf(environment_.world_size, hosts);
-    host_of_ = HostOf(static_cast<size_t>(environment_.world_size), hosts);
-    if (hosts.size() == static_cast<size_t>(environment_.world_size)) return world;
-    size_t host = 0;
-    int local_rank = -1;
-    for (size_t h = 0; h < hosts.size(); ++h) {
-      const auto place = std::find(hosts[h].begin(), hosts[h].end(), environment_.rank);
-      if (place == hosts[h].end()) continue;
-      host = h;
-      local_rank = static_cast<int>(place - hosts[h].begin());
-    }
-    SS_TRY(auto local, OpenShm(local_rank, static_cast<int>(hosts[host].size())));
-    if (hosts.size() == 1) return local;
-    std::unique_ptr<Transport> leaders;
-    if (local_rank == 0) {
-      GlooOptions engine = Engine();
-      engine.rank = static_cast<int>(host);
-      engine.world_size = static_cast<int>(hosts.size());
-      engine.group += ".leaders";
-      auto connected = ConnectGloo(engine);
-      if (!connected) return tl::unexpected(NotFound(connected.error()));
-      leaders = std::move(*connected);
-    }
-    // Rank 0 serves the store: nobody may still need it when the first group ends.
-    if (const auto met = world->Barrier(); !met) {
-      return tl::unexpected(NotFound(met.error()));
-    }
-    HierLayout layout;
-    layout.rank = environment_.rank;
-    layout.ranks_by_host = hosts;
-    return MakeHier(std::move(layout), std::move(local), std::move(leaders));
+  SS_TRY(auto world, OpenEngine(false));
+  SS_TRY(const auto hosts, GatherHosts(*world));
+  facts_.topology = TopologyOf(environment_.world_size, hosts);
+  host_of_ = HostOf(static_cast<size_t>(environment_.world_size), hosts);
+  if (hosts.size() == static_cast<size_t>(environment_.world_size)) return world;
+  size_t host = 0;
+  int local_rank = -1;
+  for (size_t h = 0; h < hosts.size(); ++h) {
+    const auto place = std::find(hosts[h].begin(), hosts[h].end(), environment_.rank);
+    if (place == hosts[h].end()) continue;
+    host = h;
+    local_rank = static_cast<int>(place - hosts[h].begin());
   }
+  // What counts as two hosts may still see one temporary folder.
+  SS_TRY(auto local, OpenShm(local_rank, static_cast<int>(hosts[host].size()),
+                             ".host" + std::to_string(host)));
+  if (hosts.size() == 1) return local;
+  std::unique_ptr<Transport> leaders;
+  if (local_rank == 0) {
+    GlooOptions engine = Engine();
+    engine.rank = static_cast<int>(host);
+    engine.world_size = static_cast<int>(hosts.size());
+    engine.group += ".leaders";
+    // A file store is removed with the last member of its group.
+    if (!engine.store_path.empty()) engine.store_path += ".leaders";
+    auto connected = ConnectGloo(engine);
+    if (!connected) return tl::unexpected(NotFound(connected.error()));
+    leaders = std::move(*connected);
+  }
+  // Rank 0 serves the store: nobody may still need it when the first group ends.
+  if (const auto met = world->Barrier(); !met) {
+    return tl::unexpected(NotFound(met.error()));
+  }
+  HierLayout layout;
+  layout.rank = environment_.rank;
+  layout.ranks_by_host = hosts;
+  return MakeHier(std::move(layout), std::move(local), std::move(leaders));
 }
 
 Opened Connector::Open(const std::string& backend) {

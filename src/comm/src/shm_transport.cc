@@ -19,7 +19,7 @@ namespace {
 using Kind = TransportFailure::Kind;
 
 // Small enough that the windows of two ranks stay in the second-level cache.
-constexpr size_t kPieceBytes = size_t{128} << 10;
+constexpr size_t kPieceBytes = size_t{256} << 10;
 // Up to this many ranks each one sums everything itself: one meeting point a piece
 // instead of two, for the price of reading more.
 constexpr int kMaxDirectRanks = 3;

@@ -130,6 +130,18 @@ void ReadMetrics(const std::string& path, std::vector<StepRecord>& steps,
   }
 }
 
+Json TextMap(const std::map<std::string, std::string>& texts) {
+  Json::Object object;
+  for (const auto& [key, value] : texts) object[key] = Json(value);
+  return Json(std::move(object));
+}
+
+std::map<std::string, std::string> TextsByName(const Json& json) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [key, value] : json.AsObject()) texts[key] = value.AsString();
+  return texts;
+}
+
 }  // namespace
 
 Json ToJson(const StepRecord& record) {
@@ -156,9 +168,9 @@ Json ToJson(const RunSummary& summary) {
   json.Set("schema", kSchema);
   VisitSummary(summary,
                [&](std::string_view key, const auto& value) { json.Set(key, value); });
-  Json::Object runtime;
-  for (const auto& [key, value] : summary.runtime) runtime[key] = Json(value);
-  json.Set("runtime", Json(std::move(runtime)));
+  json.Set("runtime", TextMap(summary.runtime));
+  json.Set("tags", TextMap(summary.tags));
+  json.Set("config", summary.config);
   Json::Array rank_cpu;
   for (double seconds : summary.rank_cpu_seconds) rank_cpu.emplace_back(seconds);
   json.Set("rank_cpu_seconds", Json(std::move(rank_cpu)));
@@ -182,9 +194,9 @@ base::Result<RunSummary> ReadRunSummary(const std::string& folder) {
   RunSummary summary;
   VisitSummary(summary,
                [&](std::string_view key, auto& value) { Read((*json)[key], value); });
-  for (const auto& [key, value] : (*json)["runtime"].AsObject()) {
-    summary.runtime[key] = value.AsString();
-  }
+  summary.runtime = TextsByName((*json)["runtime"]);
+  summary.tags = TextsByName((*json)["tags"]);
+  summary.config = (*json)["config"];
   for (const Json& seconds : (*json)["rank_cpu_seconds"].AsArray()) {
     summary.rank_cpu_seconds.push_back(seconds.AsDouble());
   }

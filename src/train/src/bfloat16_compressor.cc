@@ -1,8 +1,8 @@
 #include "bfloat16_compressor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <string>
 
 namespace stepslack::train {
 namespace {
@@ -41,26 +41,50 @@ float FromBfloat16(uint16_t word) {
   return std::bit_cast<float>(static_cast<uint32_t>(word) << 16);
 }
 
+Bfloat16Compressor::Place Bfloat16Compressor::PlaceOf(std::span<float> gradients,
+                                                      std::span<float> range) const {
+  const auto begin = static_cast<size_t>(range.data() - gradients.data());
+  const size_t end = begin + range.size();
+  const size_t values = std::min(end, residual_.size()) - begin;
+  return {begin, values, range.size() - values};
+}
+
+comm::Work Bfloat16Compressor::Launch(std::span<float> gradients,
+                                      std::span<float> range,
+                                      comm::Communicator& communicator) {
+  ranks_ = static_cast<size_t>(communicator.world_size());
+  const size_t all = 2 * gradients.size() - residual_.size();
+  outgoing_.resize(all);
+  gathered_words_.resize(all * ranks_);
+  const Place place = PlaceOf(gradients, range);
+  uint16_t* words = outgoing_.data() + place.first;
+  RoundWithFeedback(range.data(), residual_.data() + place.first, words, place.values);
+  std::memcpy(words + place.values, range.data() + place.values,
+              place.scalars * sizeof(float));
+  bytes_ = static_cast<int64_t>(place.words() * sizeof(uint16_t));
+  return communicator.AllGatherAsync(
+      comm::ConstBuffer{words, place.words(), comm::DType::kBFloat16},
+      comm::Buffer{gathered_words_.data() + place.first * ranks_,
+                   place.words() * ranks_, comm::DType::kBFloat16});
+}
+
+void Bfloat16Compressor::Collect(std::span<float> gradients, std::span<float> range) {
+  const Place place = PlaceOf(gradients, range);
+  std::fill(range.begin(), range.end(), 0.0F);
+  std::vector<float> scalars(place.scalars);
+  for (size_t rank = 0; rank < ranks_; ++rank) {
+    const uint16_t* words =
+        gathered_words_.data() + place.first * ranks_ + rank * place.words();
+    AddWords(words, range.data(), place.values);
+    std::memcpy(scalars.data(), words + place.values, place.scalars * sizeof(float));
+    for (size_t i = 0; i < place.scalars; ++i) range[place.values + i] += scalars[i];
+  }
+}
+
 base::Status Bfloat16Compressor::Exchange(std::span<float> gradients,
                                           comm::Communicator& communicator) {
-  const size_t count = residual_.size();
-  const std::span<float> tail = gradients.subspan(count);
-  std::vector<uint16_t> words(count);
-  RoundWithFeedback(gradients.data(), residual_.data(), words.data(), count);
-  std::string mine(count * sizeof(uint16_t) + tail.size_bytes(), '\0');
-  std::memcpy(mine.data(), words.data(), count * sizeof(uint16_t));
-  std::memcpy(mine.data() + count * sizeof(uint16_t), tail.data(), tail.size_bytes());
-  bytes_ = static_cast<int64_t>(mine.size());
-  SS_TRY(const std::vector<std::string> all, communicator.AllGather(mine));
-  std::fill(gradients.begin(), gradients.end(), 0.0F);
-  std::vector<float> scalars(tail.size());
-  for (const std::string& theirs : all) {
-    std::memcpy(words.data(), theirs.data(), count * sizeof(uint16_t));
-    AddWords(words.data(), gradients.data(), count);
-    std::memcpy(scalars.data(), theirs.data() + count * sizeof(uint16_t),
-                tail.size_bytes());
-    for (size_t i = 0; i < tail.size(); ++i) tail[i] += scalars[i];
-  }
+  SS_RETURN_IF_ERROR(Launch(gradients, gradients, communicator).Wait());
+  Collect(gradients, gradients);
   return {};
 }
 

@@ -15,6 +15,25 @@ class Bfloat16Compressor final : public Compressor {
   std::string_view name() const override { return "bfloat16"; }
   base::Status Exchange(std::span<float> gradients,
                         comm::Communicator& communicator) override;
+  bool by_range() const override { return true; }
+  comm::Work Launch(std::span<float> gradients, std::span<float> range,
+                    comm::Communicator& communicator) override;
+  void Collect(std::span<float> gradients, std::span<float> range) override;
+
+ private:
+  // Where a range lies in the words of a rank. A float behind the parameters travels as
+  // its two halves.
+  struct Place {
+    size_t first = 0;  // word
+    size_t values = 0;
+    size_t scalars = 0;
+    size_t words() const { return values + 2 * scalars; }
+  };
+  Place PlaceOf(std::span<float> gradients, std::span<float> range) const;
+
+  std::vector<uint16_t> outgoing_;
+  std::vector<uint16_t> gathered_words_;  // of a range: a block a rank, in rank order
+  size_t ranks_ = 1;
 };
 
 // To nearest, ties to even; no number stays no number.

@@ -1,7 +1,10 @@
 #include "bucket_tuner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace stepslack::train {
@@ -19,7 +22,8 @@ bool BucketTuner::Record(int64_t wait_ns) {
   return !active();
 }
 
-base::Result<int64_t> BucketTuner::Agree(comm::Communicator& communicator) const {
+base::Result<BucketTuner::Choice> BucketTuner::Agree(
+    comm::Communicator& communicator) const {
   // A maximum by way of a sum: every rank fills its own row.
   const size_t count = candidates_.size();
   const auto ranks = static_cast<size_t>(communicator.world_size());
@@ -34,7 +38,12 @@ base::Result<int64_t> BucketTuner::Agree(comm::Communicator& communicator) const
     longest[i % count] = std::max(longest[i % count], waits[i]);
   }
   const auto best = std::min_element(longest.begin(), longest.end());
-  return candidates_[static_cast<size_t>(best - longest.begin())];
+  Choice choice{candidates_[static_cast<size_t>(best - longest.begin())], ""};
+  for (size_t i = 0; i < count; ++i) {
+    choice.waits_ms += fmt::format("{}{}: {:.3f}", i == 0 ? "" : ", ", candidates_[i],
+                                   longest[i] * 1e-6);
+  }
+  return choice;
 }
 
 }  // namespace stepslack::train

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "stepslack/base/result.h"
@@ -26,8 +26,13 @@ class BucketTuner {
   bool Record(int64_t wait_ns);
   void Stop() { candidates_.clear(); }
 
-  // The best candidate, the same on every rank: a collective call.
-  base::Result<int64_t> Agree(comm::Communicator& communicator) const;
+  // The best candidate and what each costs ("1048576: 2.10, ..."), the same on every
+  // rank: a collective call.
+  struct Choice {
+    int64_t bytes = 0;
+    std::string waits_ms;
+  };
+  base::Result<Choice> Agree(comm::Communicator& communicator) const;
 
  private:
   std::vector<int64_t> candidates_;

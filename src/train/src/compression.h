@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -37,7 +38,16 @@ class Compressor {
   // value that is not finite stays so, on every rank.
   virtual base::Status Exchange(std::span<float> gradients,
                                 comm::Communicator& communicator) = 0;
-  // Handed to collectives by this rank in the last exchange.
+
+  // A method that treats every value by itself can exchange the buffer in ranges, each
+  // as soon as it is ready: Launch sends `range`, a part of `gradients`, and after the
+  // work has ended Collect leaves the sum there.
+  virtual bool by_range() const { return false; }
+  virtual comm::Work Launch(std::span<float> gradients, std::span<float> range,
+                            comm::Communicator& communicator);
+  virtual void Collect(std::span<float> gradients, std::span<float> range);
+
+  // Handed to collectives by this rank in the last exchange or launch.
   int64_t bytes() const { return bytes_; }
 
   // Gradient of earlier steps that this rank has not sent, in buffer order.
@@ -46,6 +56,14 @@ class Compressor {
 
  protected:
   explicit Compressor(size_t buffer_floats) : residual_(buffer_floats) {}
+  // Sends `payload_` and `tail` of this rank to all and calls `add` with the payload of
+  // each rank, its own included, in rank order; payloads are of one length. Sums the
+  // tails.
+  base::Status Gather(std::span<float> tail, comm::Communicator& communicator,
+                      const std::function<void(const char* payload)>& add);
+
+  std::vector<char> payload_;  // kept between steps: fresh memory costs page faults
+  std::vector<char> gathered_;
   std::vector<float> residual_;
   int64_t bytes_ = 0;
 };

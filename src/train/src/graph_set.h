@@ -66,7 +66,7 @@ class GraphSet : public SampleSource {
   int planes() const override { return features_.columns(); }
   int outputs() const override { return targets_.columns(); }
   bool graphs() const override { return true; }
-  bool targets_per_node() const { return shards_[0].targets_per_node(); }
+  bool targets_per_node() const override { return shards_[0].targets_per_node(); }
   SampleSize Size(int64_t index) const override;
   base::Status Encode(int64_t index, int transform,
                       const SampleSlot& slot) const override;

@@ -44,6 +44,15 @@ class RangeCheck {
 
 constexpr int64_t kMany = int64_t{1} << 40;
 
+// Ranges of the widths are the network's own to check.
+void CheckModel(const record::TrainPlan& plan, RangeCheck& check) {
+  check.OneOf("model", plan.model, {"unet", "fcn", "mlp", "gnn"});
+  check.OneOf("stem", plan.stem, {"shuffle", "plain"});
+  check.OneOf("norm", plan.norm, {"group", "batch", "sync_batch", "none"});
+  check.OneOf("loss", plan.loss, {"mae", "mse", "huber"});
+  check.OneOf("precision", plan.precision, {"float32", "bfloat16"});
+}
+
 void CheckOptimisation(const record::TrainPlan& plan, RangeCheck& check) {
   check.OneOf("optimizer", plan.optimizer, {"adamw", "sgd", "lamb"});
   check.Between("momentum", plan.momentum, 0.0, 1.0);
@@ -55,6 +64,11 @@ void CheckOptimisation(const record::TrainPlan& plan, RangeCheck& check) {
 }
 
 void CheckExchange(const record::TrainPlan& plan, RangeCheck& check) {
+  check.OneOf("backend", plan.backend,
+              {"auto", "self", "shm", "gloo", "mpi", "hier", "nccl"});
+  check.Between("link_latency_us", plan.link_latency_us, 0.0, 1e7);
+  check.Between("link_megabits", plan.link_megabits, 0.0, 1e7);
+  check.Between("link_loss", plan.link_loss, 0.0, 0.99);
   check.OneOf("compression", plan.compression,
               {"none", "bfloat16", "topk", "powersgd"});
   check.Between("topk_share", plan.topk_share, 1e-9, 1.0);
@@ -73,7 +87,7 @@ void CheckExchange(const record::TrainPlan& plan, RangeCheck& check) {
 
 base::Status CheckPlan(const record::TrainPlan& plan) {
   RangeCheck check;
-  check.Require(plan.model == "unet", "model is '" + plan.model + "', known is 'unet'");
+  CheckModel(plan, check);
   check.Require(!plan.train_indices.empty(), "there are no training samples");
   check.Require(!plan.validation_indices.empty(), "there are no validation samples");
   check.Require(plan.categorical_channels.size() == plan.category_counts.size(),
@@ -97,6 +111,7 @@ base::Status CheckPlan(const record::TrainPlan& plan) {
   check.Between<int64_t>("trace_steps", plan.trace_steps, 0, 10'000);
   CheckOptimisation(plan, check);
   CheckExchange(plan, check);
+  check.Between<int64_t>("hash_every_steps", plan.hash_every_steps, 0, kMany);
   check.Between("fault_sleep_ms", plan.fault_sleep_ms, 0.0, 86400.0 * 1000.0);
   return check.Finish();
 }

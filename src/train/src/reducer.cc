@@ -10,8 +10,6 @@
 namespace stepslack::train {
 namespace {
 
-constexpr int64_t kWhole = int64_t{1} << 40;  // a bucket size that no buffer exceeds
-
 ExchangeFault FaultOf(const record::TrainPlan& plan, int rank) {
   if (plan.fault_rank != rank) return ExchangeFault::kNone;
   if (plan.fault == "nan_gradient") return ExchangeFault::kNanGradient;
@@ -53,8 +51,7 @@ ReducerOptions ReducerOptionsOf(const record::TrainPlan& plan,
                      plan.first_bucket_bytes};
   const bool shares_cores = communicator.transport_name() == "shm";
   options.compression = CompressionOf(plan);
-  const bool compressed = options.compression.method != CompressionMethod::kNone;
-  if (!plan.overlap || shares_cores || compressed) {
+  if (!plan.overlap || shares_cores) {
     options.mode = ExchangeMode::kBlocking;
   }
   if (!plan.synchronise || communicator.world_size() == 1) {
@@ -81,11 +78,14 @@ Reducer::Reducer(const ReducerOptions& options,
   if (exchanges) {
     compressor_ = MakeCompressor(options.compression, parameters_, buffer_floats);
   }
-  if (compressor_) options_.mode = ExchangeMode::kBlocking;
+  if (compressor_ && !compressor_->by_range()) {
+    options_.mode = ExchangeMode::kBlocking;
+  }
   if (exchanges && !compressor_ && options.tune_buckets) {
     tuner_ = BucketTuner(Candidates());
   }
-  SetLayout(options_.mode == ExchangeMode::kOverlap ? options_.buckets.bytes : kWhole);
+  SetLayout(options_.mode == ExchangeMode::kOverlap ? options_.buckets.bytes
+                                                    : buffer_bytes());
 }
 
 std::vector<Bucket> Reducer::BucketsOf(int64_t bucket_bytes) const {
@@ -103,7 +103,7 @@ std::vector<int64_t> Reducer::Candidates() const {
   std::vector<int64_t> candidates;
   size_t last_count = 0;
   for (int64_t bytes : {int64_t{256} << 10, int64_t{1} << 20, int64_t{4} << 20,
-                        int64_t{16} << 20, kWhole}) {
+                        int64_t{16} << 20, buffer_bytes()}) {
     const size_t count = BucketsOf(bytes).size();
     if (count != last_count) candidates.push_back(bytes);
     last_count = count;
@@ -170,20 +170,24 @@ void Reducer::InjectFault(std::span<float>& data) {
   }
 }
 
-std::span<float> Reducer::Outgoing(const Bucket& bucket) {
-  std::span<float> data =
-      gradients_.subspan(static_cast<size_t>(bucket.begin),
-                         static_cast<size_t>(bucket.end - bucket.begin));
-  if (faulty_) InjectFault(data);
-  bytes_ += static_cast<int64_t>(data.size_bytes());
-  return data;
+std::span<float> Reducer::RangeOf(const Bucket& bucket) const {
+  return gradients_.subspan(static_cast<size_t>(bucket.begin),
+                            static_cast<size_t>(bucket.end - bucket.begin));
 }
 
 void Reducer::LaunchUpTo(size_t count) {
   while (launched_.size() < count) {
-    const std::span<float> data = Outgoing(buckets_[launched_.size()]);
+    std::span<float> data = RangeOf(buckets_[launched_.size()]);
+    if (faulty_) InjectFault(data);
     launched_.emplace_back();
-    if (!data.empty()) launched_.back() = communicator_.AllReduceSumAsync(data);
+    if (data.empty()) continue;
+    if (compressor_) {
+      launched_.back() = compressor_->Launch(gradients_, data, communicator_);
+      bytes_ += compressor_->bytes();
+    } else {
+      launched_.back() = communicator_.AllReduceSumAsync(data);
+      bytes_ += static_cast<int64_t>(data.size_bytes());
+    }
   }
 }
 
@@ -197,31 +201,40 @@ void Reducer::AddSquares(const Bucket& bucket) {
 
 // The norm of a bucket is computed while it is in the cache and the next one on its
 // way.
-base::Status Reducer::ExchangeBuckets() {
-  const bool overlap = options_.mode == ExchangeMode::kOverlap;
-  if (overlap) LaunchUpTo(buckets_.size());
+base::Status Reducer::FinishLaunched() {
+  LaunchUpTo(buckets_.size());
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
-    if (overlap) {
-      std::optional<comm::Work>& work = launched_[bucket];
-      if (work.has_value()) SS_RETURN_IF_ERROR(work->Wait());
-    } else {
-      const std::span<float> data = Outgoing(buckets_[bucket]);
-      if (!data.empty()) SS_RETURN_IF_ERROR(communicator_.AllReduceSum(data));
+    std::optional<comm::Work>& work = launched_[bucket];
+    if (work.has_value()) SS_RETURN_IF_ERROR(work->Wait());
+    if (work.has_value() && compressor_) {
+      compressor_->Collect(gradients_, RangeOf(buckets_[bucket]));
     }
     AddSquares(buckets_[bucket]);
   }
   return {};
 }
 
-base::Status Reducer::Exchange() {
-  if (options_.mode != ExchangeMode::kNone && !compressor_) return ExchangeBuckets();
-  std::span<float> data = gradients_;
+// On the calling thread where the communicator can.
+base::Status Reducer::ExchangeNow(const Bucket& bucket) {
+  std::span<float> data = RangeOf(bucket);
   if (faulty_) InjectFault(data);
-  if (compressor_ && !data.empty()) {
-    SS_RETURN_IF_ERROR(compressor_->Exchange(gradients_, communicator_));
-    bytes_ = compressor_->bytes();
+  if (data.empty() || options_.mode == ExchangeMode::kNone) return {};
+  if (!compressor_) {
+    bytes_ += static_cast<int64_t>(data.size_bytes());
+    return communicator_.AllReduceSum(data);
   }
-  for (const Bucket& bucket : buckets_) AddSquares(bucket);
+  SS_CHECK(buckets_.size() == 1);
+  SS_RETURN_IF_ERROR(compressor_->Exchange(gradients_, communicator_));
+  bytes_ += compressor_->bytes();
+  return {};
+}
+
+base::Status Reducer::Exchange() {
+  if (options_.mode == ExchangeMode::kOverlap) return FinishLaunched();
+  for (const Bucket& bucket : buckets_) {
+    SS_RETURN_IF_ERROR(ExchangeNow(bucket));
+    AddSquares(bucket);
+  }
   return {};
 }
 
@@ -236,8 +249,9 @@ base::Status Reducer::Finish() {
 
 base::Status Reducer::TuneAfter(int64_t wait_ns) {
   if (!tuner_.Record(wait_ns)) return {};
-  SS_TRY(const int64_t chosen, tuner_.Agree(communicator_));
-  set_tuned_bucket_bytes(chosen);
+  SS_TRY(const BucketTuner::Choice choice, tuner_.Agree(communicator_));
+  set_tuned_bucket_bytes(choice.bytes);
+  tuned_waits_ = choice.waits_ms;
   return {};
 }
 
@@ -270,6 +284,8 @@ void Reducer::Describe(std::map<std::string, std::string>& facts) const {
   facts["compression"] = compressor_ ? compressor_->name() : "none";
   if (tuned_bucket_bytes_ > 0) {
     facts["tuned_bucket_bytes"] = std::to_string(tuned_bucket_bytes_);
+    facts["bucket_waits_ms"] =
+        tuned_waits_.empty() ? "taken from the checkpoint" : tuned_waits_;
   }
 }
 

@@ -40,7 +40,7 @@ struct ReducerOptions {
   BucketLimits buckets;
   ExchangeMode mode = ExchangeMode::kOverlap;
   bool tune_buckets = false;
-  CompressionOptions compression;  // other than kNone: always blocking
+  CompressionOptions compression;  // top-k and PowerSGD are always blocking
   ExchangeFault fault = ExchangeFault::kNone;
   int64_t fault_step = 0;
 };
@@ -91,18 +91,21 @@ class Reducer {
   int64_t tuned_bucket_bytes() const { return tuned_bucket_bytes_; }
   void set_tuned_bucket_bytes(int64_t bytes);
 
-  // Facts for the run's summary: exchange, buckets, bucket_bytes, compression.
+  // Facts for the run's summary: exchange, buckets, compression (a change of what is
+  // trained) and, with tuning, tuned_bucket_bytes and bucket_waits_ms.
   void Describe(std::map<std::string, std::string>& facts) const;
 
  private:
+  int64_t buffer_bytes() const { return static_cast<int64_t>(gradients_.size_bytes()); }
   std::vector<Bucket> BucketsOf(int64_t bucket_bytes) const;
   std::vector<int64_t> Candidates() const;
   void SetLayout(int64_t bucket_bytes);
   void InjectFault(std::span<float>& data);
-  std::span<float> Outgoing(const Bucket& bucket);
+  std::span<float> RangeOf(const Bucket& bucket) const;
   void LaunchUpTo(size_t count);
   base::Status Exchange();
-  base::Status ExchangeBuckets();
+  base::Status ExchangeNow(const Bucket& bucket);
+  base::Status FinishLaunched();
   void AddSquares(const Bucket& bucket);
   base::Status TuneAfter(int64_t wait_ns);
 
@@ -113,6 +116,7 @@ class Reducer {
   std::unique_ptr<Compressor> compressor_;  // null: float32 all-reduce
   BucketTuner tuner_;
   int64_t tuned_bucket_bytes_ = 0;
+  std::string tuned_waits_;
 
   std::vector<Bucket> buckets_;
   std::vector<size_t> bucket_of_;  // by parameter

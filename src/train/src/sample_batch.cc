@@ -77,8 +77,16 @@ base::Status SampleBatch::Fill(const SampleSource& source,
 
 model::Batch SampleBatch::Part(size_t part) const {
   const Range& range = parts_[part];
-  return {static_cast<int64_t>(range.samples), height_, width_,
-          inputs_.data() + range.input, targets_.data() + range.target};
+  model::Batch batch;
+  batch.samples = static_cast<int64_t>(range.samples);
+  batch.height = height_;
+  batch.width = width_;
+  batch.inputs = inputs_.data() + range.input;
+  batch.targets = targets_.data() + range.target;
+  batch.graph = {static_cast<int64_t>(range.nodes), static_cast<int64_t>(range.edges),
+                 source_.data() + range.edge, sink_.data() + range.edge,
+                 graph_of_node_.data() + range.node};
+  return batch;
 }
 
 }  // namespace stepslack::train

@@ -51,6 +51,7 @@ class SampleSource {
   virtual int64_t height() const { return 1; }
   virtual int64_t width() const { return 1; }
   virtual bool graphs() const { return false; }  // samples have nodes and edges
+  virtual bool targets_per_node() const { return false; }  // of graphs
   // Number of versions of a sample; version 0 is the sample as it is.
   virtual int Transforms(bool /*turns*/) const { return 1; }
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <string>
 
 namespace stepslack::train {
 namespace {
@@ -22,9 +21,13 @@ uint32_t MagnitudeBits(float value) {
 
 constexpr int kBinShift = 19;  // 4096 bins: exponent and 4 bits of the mantissa
 
-// The magnitude of the `count`-th largest value.
-uint32_t Threshold(std::span<const float> values, size_t count) {
-  std::vector<size_t> bins(size_t{1} << (31 - kBinShift));
+struct Threshold {
+  uint32_t bits = 0;  // magnitude of the `count`-th largest value
+  size_t larger = 0;  // values above it, fewer than `count`
+};
+
+Threshold FindThreshold(std::span<const float> values, size_t count) {
+  std::vector<uint32_t> bins(size_t{1} << (31 - kBinShift));
   for (float value : values) ++bins[MagnitudeBits(value) >> kBinShift];
   size_t above = 0;  // values in higher bins
   size_t bin = bins.size() - 1;
@@ -37,7 +40,9 @@ uint32_t Threshold(std::span<const float> values, size_t count) {
   }
   const auto nth = inside.begin() + static_cast<std::ptrdiff_t>(count - above - 1);
   std::nth_element(inside.begin(), nth, inside.end(), std::greater<>());
-  return *nth;
+  const auto larger =
+      std::count_if(inside.begin(), nth, [&](uint32_t bits) { return bits > *nth; });
+  return {*nth, above + static_cast<size_t>(larger)};
 }
 
 }  // namespace
@@ -46,17 +51,14 @@ std::vector<uint32_t> LargestMagnitudes(std::span<const float> values, size_t co
   count = std::min(count, values.size());
   std::vector<uint32_t> chosen;
   if (count == 0) return chosen;
-  const uint32_t threshold = Threshold(values, count);
-  const auto larger =
-      static_cast<size_t>(std::count_if(values.begin(), values.end(), [&](float value) {
-        return MagnitudeBits(value) > threshold;
-      }));
-  size_t equal_left = count - larger;
+  const Threshold threshold = FindThreshold(values, count);
+  size_t equal_left = count - threshold.larger;
   chosen.reserve(count);
   for (size_t i = 0; i < values.size(); ++i) {
     const uint32_t bits = MagnitudeBits(values[i]);
-    if (bits < threshold || (bits == threshold && equal_left == 0)) continue;
-    if (bits == threshold) --equal_left;
+    if (bits < threshold.bits) continue;
+    if (bits == threshold.bits && equal_left == 0) continue;
+    if (bits == threshold.bits) --equal_left;
     chosen.push_back(static_cast<uint32_t>(i));
   }
   return chosen;
@@ -75,7 +77,6 @@ TopKCompressor::TopKCompressor(double share,
 base::Status TopKCompressor::Exchange(std::span<float> gradients,
                                       comm::Communicator& communicator) {
   const size_t count = residual_.size();
-  const std::span<float> tail = gradients.subspan(count);
   for (size_t i = 0; i < count; ++i) residual_[i] += gradients[i];
   const std::vector<uint32_t> chosen = LargestMagnitudes(residual_, count_);
   std::vector<Pair> pairs;
@@ -84,21 +85,14 @@ base::Status TopKCompressor::Exchange(std::span<float> gradients,
     pairs.push_back({index, residual_[index]});
     residual_[index] = 0;
   }
-  const size_t pair_bytes = pairs.size() * sizeof(Pair);
-  std::string mine(pair_bytes + tail.size_bytes(), '\0');
-  std::memcpy(mine.data(), pairs.data(), pair_bytes);
-  std::memcpy(mine.data() + pair_bytes, tail.data(), tail.size_bytes());
-  bytes_ = static_cast<int64_t>(mine.size());
-  SS_TRY(const std::vector<std::string> all, communicator.AllGather(mine));
-  std::fill(gradients.begin(), gradients.end(), 0.0F);
-  std::vector<float> scalars(tail.size());
-  for (const std::string& theirs : all) {
-    std::memcpy(pairs.data(), theirs.data(), pair_bytes);
+  const size_t bytes = pairs.size() * sizeof(Pair);
+  const auto* first = reinterpret_cast<const char*>(pairs.data());
+  payload_.assign(first, first + bytes);
+  std::fill_n(gradients.begin(), count, 0.0F);
+  return Gather(gradients.subspan(count), communicator, [&](const char* theirs) {
+    std::memcpy(pairs.data(), theirs, bytes);
     for (const Pair& pair : pairs) gradients[pair.index] += pair.value;
-    std::memcpy(scalars.data(), theirs.data() + pair_bytes, tail.size_bytes());
-    for (size_t i = 0; i < tail.size(); ++i) tail[i] += scalars[i];
-  }
-  return {};
+  });
 }
 
 }  // namespace stepslack::train

@@ -19,15 +19,43 @@ namespace {
 
 using base::NowNs;
 
-model::NetworkOptions NetworkOptionsOf(const record::TrainPlan& plan, int planes,
-                                       int world_size) {
+model::NetworkOptions NetworkOptionsOf(const record::TrainPlan& plan,
+                                       const SampleSource& source,
+                                       comm::Communicator& communicator) {
   model::NetworkOptions options;
-  options.input_planes = planes;
+  options.input_planes = source.planes();
   options.base_channels = plan.base_channels;
   options.levels = plan.levels;
   options.seed = plan.seed;
-  options.gradient_tail = world_size;  // one loss a rank travels with the gradients
+  // One loss a rank travels with the gradients.
+  options.gradient_tail = communicator.world_size();
+  options.architecture = plan.model;
+  options.hidden = plan.hidden;
+  options.stem = plan.stem;
+  options.norm = plan.norm;
+  options.loss = plan.loss;
+  options.precision = plan.precision;
+  options.outputs = source.outputs();
+  options.node_targets = source.targets_per_node();
+  if (communicator.world_size() > 1 && plan.synchronise) {
+    options.sum_over_ranks = [&communicator](std::span<double> values) {
+      return communicator.AllReduceSum(values);
+    };
+  }
   return options;
+}
+
+// Gradients lie where the transport adds them up without a copy, if it has such memory.
+base::Status ShareGradients(model::NetworkOptions& options,
+                            comm::Communicator& communicator) {
+  SS_TRY(const int64_t floats, model::Network::GradientFloats(options));
+  SS_TRY(const std::span<std::byte> shared,
+         communicator.AllocateShared(static_cast<size_t>(floats) * sizeof(float)));
+  if (shared.empty()) return {};
+  // Zero bytes are floats of value zero; the memory holds nothing else.
+  options.gradient_memory = {reinterpret_cast<float*>(shared.data()),
+                             static_cast<size_t>(floats)};
+  return {};
 }
 
 // Short fingerprint of the samples of one batch on one rank.
@@ -50,23 +78,26 @@ void Trainer::FillTimes(const StepClock& clock, record::StepRecord& record) {
 
 base::Result<std::unique_ptr<Trainer>> Trainer::Create(
     const std::string& run_folder, const record::TrainPlan& plan,
-    comm::Communicator& communicator) {
+    const comm::ConnectionFacts& connection, comm::Communicator& communicator) {
   SS_TRY(std::unique_ptr<SampleSource> source, OpenSampleSource(plan));
-  const model::NetworkOptions options =
-      NetworkOptionsOf(plan, source->planes(), communicator.world_size());
+  model::NetworkOptions options = NetworkOptionsOf(plan, *source, communicator);
+  SS_RETURN_IF_ERROR(ShareGradients(options, communicator));
   SS_TRY(model::Network network, model::Network::Create(options));
   SS_RETURN_IF_ERROR(network.CheckMapSize(source->height(), source->width()));
-  std::unique_ptr<Trainer> trainer(new Trainer(run_folder, plan, communicator,
-                                               std::move(source), std::move(network)));
+  std::unique_ptr<Trainer> trainer(new Trainer(run_folder, plan, connection,
+                                               communicator, std::move(source),
+                                               std::move(network)));
   SS_RETURN_IF_ERROR(trainer->StartOrResume());
   return trainer;
 }
 
 Trainer::Trainer(std::string run_folder, const record::TrainPlan& plan,
+                 const comm::ConnectionFacts& connection,
                  comm::Communicator& communicator, std::unique_ptr<SampleSource> source,
                  model::Network network)
     : run_folder_(std::move(run_folder)),
       plan_(plan),
+      connection_(connection),
       communicator_(communicator),
       source_(std::move(source)),
       network_(std::move(network)),
@@ -118,6 +149,9 @@ std::vector<NamedArray> Trainer::State() {
   const std::vector<model::ParameterInfo>& layout = network_.parameters();
   std::vector<NamedArray> arrays;
   AddState("value", layout, network_.values(), arrays);
+  if (!network_.statistics().empty()) {
+    AddState("statistics", network_.statistics_layout(), network_.statistics(), arrays);
+  }
   for (const StateView& view : optimizer_->state()) {
     AddState(view.name, layout, view.values, arrays);
   }
@@ -234,7 +268,9 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
   const size_t parts = loaded->batch.parts();
   for (size_t part = 0; part < parts; ++part) {
     const model::Batch samples = loaded->batch.Part(part);
-    if (samples.samples == 0) continue;  // never the last, unless the share is empty
+    // Never the last, unless the share is empty. Batch statistics over ranks are a
+    // collective: every rank computes every part.
+    if (samples.samples == 0 && plan_.norm != "sync_batch") continue;
     // A hashed step exchanges nothing before the local gradient is whole.
     SS_RETURN_IF_ERROR(ComputePart(samples, 1.0 / static_cast<double>(divisor),
                                    part + 1 == parts && !hashed, clock));
@@ -315,8 +351,22 @@ double Trainer::TrainSeconds() const {
   return earlier_seconds_ + 1e-9 * static_cast<double>(NowNs() - first_step_ns_);
 }
 
+// Ranks see different samples, so their running statistics differ: the model's are
+// their mean.
+base::Status Trainer::AgreeOnStatistics() {
+  const std::span<float> statistics = network_.statistics();
+  if (statistics.empty() || communicator_.world_size() == 1 || !plan_.synchronise) {
+    return {};
+  }
+  SS_RETURN_IF_ERROR(communicator_.AllReduceSum(statistics));
+  const auto ranks = static_cast<float>(communicator_.world_size());
+  for (float& value : statistics) value /= ranks;
+  return {};
+}
+
 base::Status Trainer::EvaluateNow() {
   const int64_t start_ns = NowNs();
+  SS_RETURN_IF_ERROR(AgreeOnStatistics());
   SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kEvaluating));
   SS_TRY(const EvaluationResult result,
          Evaluate(plan_.validation_indices, *source_, network_, communicator_));
@@ -349,6 +399,7 @@ base::Status Trainer::EvaluateNow() {
 base::Status Trainer::CheckpointNow() {
   const int64_t start_ns = NowNs();
   SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kCheckpointing));
+  SS_RETURN_IF_ERROR(AgreeOnStatistics());
   SS_RETURN_IF_ERROR(metrics_->Flush());  // never behind the checkpoint
   const double cpu = earlier_cpu_seconds_ + ProcessCpuSeconds();
   SS_TRY(const std::vector<std::string> all,

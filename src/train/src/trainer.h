@@ -22,6 +22,7 @@
 #include "step_counters.h"
 #include "stepslack/base/result.h"
 #include "stepslack/comm/communicator.h"
+#include "stepslack/comm/connect.h"
 #include "stepslack/model/network.h"
 #include "stepslack/record/run_record.h"
 #include "stepslack/record/train_plan.h"
@@ -36,7 +37,7 @@ class Trainer {
   // must call this, and Run, with the same plan. Errors: those of the parts.
   static base::Result<std::unique_ptr<Trainer>> Create(
       const std::string& run_folder, const record::TrainPlan& plan,
-      comm::Communicator& communicator);
+      const comm::ConnectionFacts& connection, comm::Communicator& communicator);
 
   // Trains to plan.samples, then writes predictions, trace and run.json. Errors:
   // TRAIN-0020 a loss and TRAIN-0021 a gradient is not finite, TRAIN-0022 the ranks end
@@ -45,8 +46,8 @@ class Trainer {
 
  private:
   Trainer(std::string run_folder, const record::TrainPlan& plan,
-          comm::Communicator& communicator, std::unique_ptr<SampleSource> source,
-          model::Network network);
+          const comm::ConnectionFacts& connection, comm::Communicator& communicator,
+          std::unique_ptr<SampleSource> source, model::Network network);
 
   // Moments at which the phases of a step end.
   struct StepClock {
@@ -68,6 +69,7 @@ class Trainer {
   base::Result<double> GlobalLoss();
   base::Result<double> ApplyGradients(double learning_rate);
   void TraceStep(int64_t step, const StepClock& clock);
+  base::Status AgreeOnStatistics();
   base::Status EvaluateNow();
   base::Status CheckpointNow();
   base::Status SaveNow();
@@ -80,12 +82,14 @@ class Trainer {
   base::Status Predict(record::RunSummary& summary);
   base::Status GatherRanks(record::RunSummary& summary);
   void FillSummary(record::RunSummary& summary) const;
+  void FillTags(record::RunSummary& summary) const;
   void FillDataFacts(record::RunSummary& summary) const;
   std::string ParametersDigest();
   std::string RankFile(const char* stem, const char* extension) const;
 
   std::string run_folder_;
   const record::TrainPlan& plan_;
+  comm::ConnectionFacts connection_;
   comm::Communicator& communicator_;
   std::unique_ptr<SampleSource> source_;
   model::Network network_;

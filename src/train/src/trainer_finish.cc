@@ -50,6 +50,11 @@ base::Status Trainer::Finish() {
   SS_RETURN_IF_ERROR(GatherRanks(summary));
   FillSummary(summary);
   if (communicator_.rank() != 0) return {};
+  if (plan_.export_torchscript) {
+    SS_TRY(const std::string script, network_.ExportTorchScript());
+    SS_RETURN_IF_ERROR(base::WriteFileAtomic(
+        base::JoinPath(run_folder_, "model.torchscript.pt"), script));
+  }
   // Before run.json, which tells that everything is there.
   SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kDone));
   return base::WriteFileAtomic(base::JoinPath(run_folder_, "run.json"),
@@ -124,12 +129,39 @@ void Trainer::FillSummary(record::RunSummary& summary) const {
   summary.restarts = cursor_.restarts;
   summary.runtime = model::RuntimeFacts();
   summary.runtime["transport"] = communicator_.transport_name();
+  summary.runtime["topology"] = connection_.topology;
+  summary.runtime["transport_reason"] = connection_.reason;
+  summary.runtime["rendezvous"] = connection_.store;
+  summary.runtime["interface"] = connection_.interface;
+  summary.runtime["launcher"] = connection_.launcher;
   summary.runtime["cores_allowed"] = std::to_string(base::UsableCores());
   summary.runtime["optimizer"] = optimizer_->name();
   summary.runtime["peak_learning_rate"] = base::FormatDouble(ScheduleOf(plan_).peak);
   reducer_.Describe(summary.runtime);
   summary.runtime["input_planes"] = std::to_string(source_->planes());
   FillDataFacts(summary);
+  FillTags(summary);
+}
+
+void Trainer::FillTags(record::RunSummary& summary) const {
+  record::TrainPlan model = plan_;
+  for (auto* indices :
+       {&model.train_indices, &model.validation_indices, &model.test_indices}) {
+    indices->clear();
+  }
+  summary.config = record::ToJson(model);
+  // What is left is the model: where and what the data are has a tag of its own.
+  model.inputs_path.clear();
+  model.targets_path.clear();
+  model.dataset_sha256.clear();
+  base::Json identity = record::ToJson(model);
+  identity.Set("parameters", summary.parameters);
+  summary.tags["model"] = base::Sha256Of(identity.Dump(-1));
+  summary.tags["dataset"] = plan_.dataset_sha256.empty()
+                                ? base::Sha256Of(source_->Facts().Dump(-1))
+                                : plan_.dataset_sha256;
+  summary.tags["runtime"] = rank_facts_["runtime_tag"].AsString();
+  summary.tags["hardware"] = rank_facts_["hardware_tag"].AsString();
 }
 
 void Trainer::FillDataFacts(record::RunSummary& summary) const {

@@ -23,18 +23,21 @@ TEST(BucketTuner, CandidatesTakeTurnsAndTheFirstRoundDoesNotCount) {
   EXPECT_EQ(std::vector<int64_t>(tried.begin(), tried.begin() + 4),
             (std::vector<int64_t>{10, 20, 30, 10}));
   RunRanks(1, [&](comm::Communicator& communicator) {
-    EXPECT_EQ(tuner.Agree(communicator).value(), 20);
+    EXPECT_EQ(tuner.Agree(communicator).value().bytes, 20);
   });
 }
 
 TEST(BucketTuner, RanksAgreeOnTheOneWhoseSlowestRankWaitsLeast) {
   // Waits of rank 0: 1, 4, 9; of rank 1: 8, 5, 2. Longest: 8, 5, 9.
-  const std::vector<std::vector<int64_t>> waits = {{1, 4, 9}, {8, 5, 2}};
+  const std::vector<std::vector<int64_t>> waits = {{1, 4, 9}, {8, 5, 2}};  // ms
   RunRanks(2, [&](comm::Communicator& communicator) {
     BucketTuner tuner({10, 20, 30});
     const auto& own = waits[static_cast<size_t>(communicator.rank())];
-    for (size_t turn = 0; tuner.active(); ++turn) tuner.Record(own[turn % 3]);
-    EXPECT_EQ(tuner.Agree(communicator).value(), 20);
+    for (size_t turn = 0; tuner.active(); ++turn)
+      tuner.Record(own[turn % 3] * 1000 * 1000);
+    const BucketTuner::Choice choice = tuner.Agree(communicator).value();
+    EXPECT_EQ(choice.bytes, 20);
+    EXPECT_EQ(choice.waits_ms, "10: 8.000, 20: 5.000, 30: 9.000");
   });
 }
 

@@ -11,7 +11,7 @@
 
 #include "checkpoint_folder.h"
 #include "stepslack/base/file.h"
-#include "stepslack/comm/rank_environment.h"
+#include "stepslack/comm/connect.h"
 #include "stepslack/comm/transport.h"
 
 namespace stepslack::train {

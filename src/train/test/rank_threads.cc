@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "stepslack/comm/rank_environment.h"
+#include "stepslack/comm/connect.h"
 
 namespace stepslack::train {
 
@@ -19,7 +19,11 @@ void RunRanks(int world_size, const std::function<void(comm::Communicator&)>& bo
                             std::to_string(::getpid()) + "_" +
                             std::to_string(counter++);
   const auto run = [&](int rank) {
-    auto communicator = comm::Connect({rank, world_size, store, "lo"}, 20);
+    comm::ConnectOptions options;
+    // The transport that overlaps; one process needs none.
+    options.backend = world_size > 1 ? "gloo" : "auto";
+    options.timeout_seconds = 20;
+    auto communicator = comm::Connect({rank, world_size, store, "lo"}, options);
     ASSERT_TRUE(communicator.has_value()) << Describe(communicator.error());
     body(**communicator);
     (void)(*communicator)->Barrier();  // nobody leaves while another needs it

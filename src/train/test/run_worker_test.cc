@@ -159,7 +159,7 @@ TEST(RunWorker, NamesEachBadPlan) {
   run.plan.category_counts = {};
   expect("TRAIN-0002", "differ in length");
   run.plan.levels = 1;
-  expect("MODEL-0002", "levels 1");
+  expect("MODEL-0002", "levels is 1");
   run.plan.levels = 6;  // multiples of 32
   expect("MODEL-0001", "16 x 16");
   run.plan.inputs_path = run.Path("absent.npy");

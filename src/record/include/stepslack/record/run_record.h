@@ -90,6 +90,12 @@ struct RunSummary {
   double inference_cpu_seconds_per_map = 0;    // CPU time of the same
   std::map<std::string, std::string> runtime;  // versions, backend, transport, threads
   std::vector<double> rank_cpu_seconds;
+  // SHA-256 of what a result depends on: "dataset" (content and division; without
+  // a digest in the plan that of the encoding), "model" (the
+  // plan without data, and the number of parameters), "runtime" and "hardware" (of rank
+  // 0, see rank_facts.h).
+  std::map<std::string, std::string> tags;
+  base::Json config;                       // the plan, without its lists of samples
   base::Json host;                         // of rank 0, see rank_facts.h
   std::vector<std::string> hardware_tags;  // by rank
   std::vector<std::string> runtime_tags;   // by rank

@@ -1,4 +1,4 @@
-#include "stepslack/comm/rank_environment.h"
+#include "stepslack/record/rank_environment.h"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 #include "stepslack/base/text.h"
 
-namespace stepslack::comm {
+namespace stepslack::record {
 namespace {
 
 constexpr int kMaxWorldSize = 4096;
@@ -260,7 +260,9 @@ std::string FirstSlurmHost(std::string_view list) {
 
 base::Result<RankEnvironment> ReadRankEnvironment() {
   SS_TRY(RankEnvironment environment, ReadRank());
-  environment.local_path = TemporaryFolder() + "/" + NameFromParent();
+  // A process that starts the rank proper hands its own name down.
+  environment.local_path = Variable("STEPSLACK_JOB")
+                               .value_or(TemporaryFolder() + "/" + NameFromParent());
   environment.job = environment.local_path;
   if (environment.world_size > 1) SS_RETURN_IF_ERROR(ReadStore(environment));
   if (!environment.store_path.empty()) {
@@ -276,4 +278,4 @@ base::Result<RankEnvironment> ReadRankEnvironment() {
   return environment;
 }
 
-}  // namespace stepslack::comm
+}  // namespace stepslack::record
