@@ -57,6 +57,7 @@ base::Status CheckPlan(const record::TrainPlan& plan) {
                          kMany);
   check.Between<int64_t>("trace_first_step", plan.trace_first_step, 0, kMany);
   check.Between<int64_t>("trace_steps", plan.trace_steps, 0, 10'000);
+  check.Between<int64_t>("hash_every_steps", plan.hash_every_steps, 0, kMany);
   check.Between("fault_sleep_ms", plan.fault_sleep_ms, 0.0, 86400.0 * 1000.0);
   return check.Finish();
 }
