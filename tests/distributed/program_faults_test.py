@@ -1,30 +1,12 @@
 """Faults done for real: killed tool, killed rank, stop signal, full disk."""
 import os
-import pathlib
 import signal
 import subprocess
 import time
 import unittest
 
+from processes import workers_of
 from tiny import TinyCase
-
-
-def workers_of(room):
-    """Process ids of training ranks whose run folder lies in the room."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            command = (entry / "cmdline").read_bytes().split(b"\0")
-            environment = (entry / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if command and command[0].endswith(b"stepslack-worker") and any(
-                str(room).encode() in word for word in command):
-            rank = [e for e in environment if e.startswith(b"STEPSLACK_RANK=")]
-            found.append((int(entry.name), int(rank[0].split(b"=")[1]) if rank else -1))
-    return found
 
 
 class FaultTest(TinyCase):
@@ -79,13 +61,13 @@ class FaultTest(TinyCase):
     def test_altered_run_is_noticed_and_trained_again(self):
         self.assert_finishes()
         runs = sorted((self.room / ".stepslack/runs").iterdir())
-        before = (runs[0] / "metrics.rank0.jsonl").read_bytes()
-        (runs[0] / "metrics.rank0.jsonl").write_bytes(before[:len(before) // 2])
+        before = (runs[0] / "metrics.jsonl").read_bytes()
+        (runs[0] / "metrics.jsonl").write_bytes(before[:len(before) // 2])
         self.write_config(bound=99.0)
         done = self.review()
         self.assertIn(done.returncode, (0, 1), done.stderr)
         self.assertIn("was altered after it finished", done.stderr)
-        after = (runs[0] / "metrics.rank0.jsonl").read_bytes()
+        after = (runs[0] / "metrics.jsonl").read_bytes()
         self.assertEqual(before.count(b"\n"), after.count(b"\n"))
 
     def test_moved_room_resumes_an_unfinished_run(self):

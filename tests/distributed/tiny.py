@@ -77,12 +77,10 @@ class TinyCase(unittest.TestCase):
 
     def setUp(self):
         self.folder_handle = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder_handle.cleanup)
         self.folder = pathlib.Path(self.folder_handle.name)
         self.room = self.folder / "room"
         self.write_config()
-
-    def tearDown(self):
-        self.folder_handle.cleanup()
 
     def write_config(self, data=EMBEDDED, ranks=2, samples=96, bound=100.0):
         (self.folder / "review.toml").write_text(

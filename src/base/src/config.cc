@@ -218,6 +218,41 @@ std::vector<double> ConfigTable::Doubles(std::string_view key) {
   return numbers;
 }
 
+std::vector<int64_t> ConfigTable::Ints(std::string_view key, int64_t low,
+                                       int64_t high) {
+  std::vector<int64_t> numbers;
+  const Json* value = Find(key);
+  if (value == nullptr) return numbers;
+  bool good = value->is_array();
+  for (const Json& item : value->AsArray()) {
+    numbers.push_back(item.AsInt());
+    good = good && item.is_int() && numbers.back() >= low && numbers.back() <= high;
+  }
+  if (!good) {
+    Reject(key,
+           fmt::format("`{}` must be a list of whole numbers from {} to {}", key, low,
+                       high),
+           "write [64, 128]");
+    numbers.clear();
+  }
+  return numbers;
+}
+
+std::string ConfigTable::Choice(std::string_view key,
+                                std::optional<std::string> fallback,
+                                const std::vector<std::string>& choices) {
+  std::string value = String(key, std::move(fallback));
+  for (const std::string& choice : choices) {
+    if (value == choice) return value;
+  }
+  const std::string near = DidYouMean(value, choices);
+  Reject(key, fmt::format("`{}` can not be `{}`", key, value),
+         near.empty() ? fmt::format("use one of: {}", fmt::join(choices, ", "))
+                      : fmt::format("did you mean `{}`? allowed: {}", near,
+                                    fmt::join(choices, ", ")));
+  return choices.front();
+}
+
 ConfigTable& ConfigTable::Table(std::string_view key) {
   read_.emplace(key);
   if (const auto found = values_.find(key); found != values_.end()) {

@@ -47,6 +47,20 @@ std::string ExecutablePath() {
   return error ? std::string() : path.string();
 }
 
+std::string OpenBlasCoreType() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
+    return "SkylakeX";
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    // Zen is the same kernels with another block size; AMD CPUs are recognised.
+    return __builtin_cpu_is("intel") ? "Haswell" : "";
+  }
+#endif
+  return "";
+}
+
 Json HostFacts() {
   utsname system{};
   uname(&system);

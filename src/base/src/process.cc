@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 
 namespace stepslack::base {
 namespace {
+
+constexpr off_t kLastWordsBytes = 16 << 10;
 
 // Runs in the child between fork and exec, where only async-signal-safe calls are
 // allowed. Reports errno through the pipe and exits when anything fails.
@@ -65,6 +68,15 @@ tl::unexpected<Error> CannotStart(const ProcessSpec& spec, int reason) {
               spec.argv.front(), "check that the program is installed and executable");
 }
 
+// Blocks behind the end of a log, so that a child that a full disk stops can still say
+// so. Best effort: not every file system can.
+void KeepRoomForLastWords(int log_descriptor) {
+  struct stat status {};
+  if (fstat(log_descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  [[maybe_unused]] const int ignored =
+      fallocate(log_descriptor, FALLOC_FL_KEEP_SIZE, status.st_size, kLastWordsBytes);
+}
+
 }  // namespace
 
 Result<Process> Process::Start(const ProcessSpec& spec) {
@@ -77,6 +89,7 @@ Result<Process> Process::Start(const ProcessSpec& spec) {
                 std::string("cannot open the log file: ") + std::strerror(errno), log,
                 "check free space and permissions of the folder");
   }
+  KeepRoomForLastWords(log_descriptor);
   std::vector<std::string> arguments = spec.argv;
   std::vector<std::string> environment = MergedEnvironment(spec.env);
   const std::vector<char*> argv = Pointers(arguments);

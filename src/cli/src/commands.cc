@@ -2,31 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
+#include "companion.h"
 #include "doctor.h"
 #include "run_commands.h"
 #include "stepslack/base/file.h"
-#include "stepslack/base/process.h"
 #include "stepslack/base/text.h"
 #include "stepslack/evidence/capsule.h"
 #include "stepslack/review/review.h"
 #include "stepslack/store/room.h"
 #include "trace_commands.h"
+#include "train_commands.h"
 
 namespace stepslack::cli {
 namespace {
 
 using base::ExitCode;
 using base::JoinPath;
-
-// A file that is installed next to the program, or named by an environment variable.
-std::string Companion(const char* variable, std::string_view name) {
-  if (const char* given = std::getenv(variable); given != nullptr && *given != '\0') {
-    return given;
-  }
-  return JoinPath(base::ParentFolder(base::ExecutablePath()), name);
-}
 
 std::string Form(const review::ReviewOutcome& outcome, const std::string& format) {
   if (format == "json") return outcome.json;
@@ -100,6 +91,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
                                        const base::Context& context, bool color) {
   const std::string_view verb = arguments.verb->name;
   if (verb == "review") return Review(arguments, context);
+  if (verb == "train") return Train(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);
   if (verb == "measure") return Measure(arguments, context, color);
   if (verb == "compare") return Compare(arguments, context);

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "stepslack/base/context.h"
 #include "stepslack/base/file.h"
@@ -43,6 +46,16 @@ DoctorCheck CheckBlas(const std::string& blas) {
           "reference BLAS trains 2 to 8 times slower: install libopenblas0-pthread"};
 }
 
+// Nothing to say where the variable is not set: ranks then get the right one.
+std::optional<DoctorCheck> CheckBlasCore() {
+  const char* given = std::getenv("OPENBLAS_CORETYPE");
+  const std::string best = base::OpenBlasCoreType();
+  if (given == nullptr || best.empty() || best == given) return std::nullopt;
+  return DoctorCheck{
+      "BLAS kernels", "WARN", fmt::format("OPENBLAS_CORETYPE is {}", given),
+      fmt::format("this CPU does more with {}: unset the variable", best)};
+}
+
 DoctorCheck CheckSpace(const std::string& path, uint64_t wanted) {
   const auto free = base::FreeBytes(path);
   if (!free) return {"space in " + path, "FAIL", free.error().what, free.error().help};
@@ -66,6 +79,7 @@ DoctorReport Examine(const std::string& worker, const std::string& causes) {
   report.host = base::HostFacts();
   report.checks.push_back(CheckWorker(worker));
   report.checks.push_back(CheckBlas(report.host["blas"].AsString()));
+  if (auto kernels = CheckBlasCore()) report.checks.push_back(std::move(*kernels));
   const int64_t cores = report.host["usable_cores"].AsInt();
   report.checks.push_back(
       cores >= 2

@@ -21,8 +21,8 @@ using stepslack::base::ExitCode;
 
 std::atomic<bool> stop_requested = false;
 
-// Only the review has stages to wind down; what else runs is read and written in one
-// go.
+// Reviews and training runs have something to wind down; what else runs is read and
+// written in one go.
 std::atomic<bool> winds_down = false;
 
 void OnStopSignal(int) {
@@ -116,7 +116,7 @@ static int Run(int argc, char** argv) {
   context.progress = &progress;
   context.threads = *threads == 0 ? base::UsableCores() : static_cast<int>(*threads);
   context.stop = &stop_requested;
-  winds_down = arguments->verb->name == "review";
+  winds_down = arguments->verb->name == "review" || arguments->verb->name == "train";
   const auto result =
       cli::RunCommand(*arguments, context, WantsColor(arguments->Value("--color")));
   if (!result) {

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <system_error>
 
+#include "stepslack/analyze/run_compare.h"
 #include "stepslack/analyze/trace_compare.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/measure/measure_traces.h"
 #include "stepslack/render/csv.h"
 #include "stepslack/render/document.h"
+#include "stepslack/render/run_compare_report.h"
 #include "stepslack/render/section_json.h"
 #include "stepslack/render/trace_compare_report.h"
 #include "stepslack/render/trace_report.h"
@@ -41,6 +43,41 @@ base::Result<measure::TraceReport> Read(std::vector<std::string> paths,
   SS_TRY(measure::TraceReport report, measure::MeasureTraces(options, context));
   SS_RETURN_IF_ERROR(KeepInputs(report, arguments.Value("--output")));
   return report;
+}
+
+// The one benchmark of a side; comparing minutes to different targets says nothing.
+base::Status CheckSameBenchmark(const analyze::RunSetReport& before,
+                                const analyze::RunSetReport& after) {
+  const std::string& first = before.runs.front().benchmark;
+  for (const auto* side : {&before, &after}) {
+    for (const analyze::RunOutcome& run : side->runs) {
+      if (run.benchmark == first) continue;
+      return base::Fail("CLI-0231", ExitCode::kInput,
+                        fmt::format("runs of `{}` and of `{}` have no common target",
+                                    first, run.benchmark),
+                        run.source, "give the logs of one benchmark on both sides");
+    }
+  }
+  return {};
+}
+
+base::Result<CommandResult> CompareLogs(analyze::RunSetReport before,
+                                        const analyze::RunSetReport& after,
+                                        const std::string& format) {
+  SS_RETURN_IF_ERROR(CheckSameBenchmark(before, after));
+  SS_TRY(const analyze::RunComparison comparison,
+         analyze::CompareRuns(before.runs, after.runs));
+  if (format == "markdown") {
+    return CommandResult{.output =
+                             RenderMarkdown(render::RunCompareDocument(comparison))};
+  }
+  if (format == "text") {
+    return CommandResult{.output = render::RenderRunCompareText(comparison)};
+  }
+  std::vector<analyze::RunOutcome> runs = std::move(before.runs);
+  runs.insert(runs.end(), after.runs.begin(), after.runs.end());
+  return CommandResult{
+      .output = ToJson(analyze::GroupRuns(std::move(runs)), comparison).Dump() + "\n"};
 }
 
 }  // namespace
@@ -105,12 +142,17 @@ base::Result<CommandResult> Compare(const Arguments& arguments,
          Read({arguments.Value("BEFORE")}, arguments, context));
   SS_TRY(const measure::TraceReport after,
          Read({arguments.Value("AFTER")}, arguments, context));
+  if (before.ranks.empty() && after.ranks.empty() && before.run_sets &&
+      after.run_sets) {
+    return CompareLogs(*before.run_sets, *after.run_sets, arguments.Value("--format"));
+  }
   for (const auto& [report, name] :
        {std::pair{&before, "BEFORE"}, std::pair{&after, "AFTER"}}) {
     if (!report->ranks.empty()) continue;
-    return base::Fail("CLI-0010", ExitCode::kInput, "no profiler trace to compare",
-                      arguments.Value(name),
-                      "give folders of traces; `stepslack measure` shows what is read");
+    return base::Fail(
+        "CLI-0010", ExitCode::kInput,
+        "neither profiler traces nor training logs to compare", arguments.Value(name),
+        "give folders of the same kind; `stepslack measure` shows what is read");
   }
   const analyze::TraceComparison comparison =
       analyze::CompareTraces(before.ranks, after.ranks);

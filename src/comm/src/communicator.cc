@@ -1,203 +1,31 @@
 #include "stepslack/comm/communicator.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <functional>
-#include <mutex>
-#include <optional>
-#include <stop_token>
-#include <thread>
+#include <array>
+#include <numeric>
 #include <utility>
 
-#include "stepslack/base/context.h"
+#include "communicator_state.h"
 
 namespace stepslack::comm {
 namespace {
 
-constexpr size_t kMaxRecords = 1 << 16;
-// Beyond the transport's own time-out: a thread that is still inside then hangs.
-constexpr double kGraceSeconds = 5.0;
-// Sockets of a killed process close a moment before it counts as ended.
-constexpr int kPatienceMs = 500;
-
-using Operation = std::function<TransportStatus()>;
-
-base::Error MakeError(const TransportFailure& failure, int rank, std::string context,
-                      const std::string& suspects) {
-  const std::string where = "rank " + std::to_string(rank);
-  std::string what = std::move(context);
-  if (!suspects.empty()) what += ": " + suspects;
-  what += " (" + failure.what + ")";
-  const auto code = base::ExitCode::kEnvironment;
-  switch (failure.kind) {
-    case TransportFailure::Kind::kPeerLost:
-      return {"COMM-0002", code, "lost a peer in " + what, where,
-              "see the log of that rank; the run resumes from its last checkpoint"};
-    case TransportFailure::Kind::kTimeout:
-      return {"COMM-0003", code, "time-out in " + what, where,
-              "see whether that rank hangs or is slow; timeout_seconds sets the limit"};
-    case TransportFailure::Kind::kOther:
-      break;
-  }
-  return {"COMM-0005", code, "refused by the communication engine in " + what, where,
-          "check that all ranks run the same plan and the same program"};
-}
+Call AllReduceOf(Buffer data) { return {Operation::kAllReduce, {}, data, -1}; }
 
 }  // namespace
 
-struct Work::State {
-  CollectiveRecord record;
-  Operation run;
-  double timeout_seconds = 0;
-  int rank = 0;
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;             // guarded by mutex, like the next two
-  int64_t running_since_ns = 0;  // 0: still queued
-  std::optional<base::Error> error;
-
-  std::string Context() const {
-    return std::string(record.name) + " seq " + std::to_string(record.seq) + " (" +
-           std::to_string(record.bytes) + " bytes)";
-  }
-  // True when the engine has been inside for longer than its own time-out allows.
-  bool Hangs() const {
-    const double limit_ns = (timeout_seconds + kGraceSeconds) * 1e9;
-    return running_since_ns != 0 &&
-           static_cast<double>(base::NowNs() - running_since_ns) > limit_ns;
-  }
-};
-
-base::Status Work::Wait() {
-  std::unique_lock lock(state_->mutex);
-  while (!state_->done) {
-    state_->changed.wait_for(lock, std::chrono::milliseconds(500),
-                             [&] { return state_->done; });
-    if (!state_->done && state_->Hangs()) {
-      return tl::unexpected(MakeError(
-          {TransportFailure::Kind::kTimeout, "the engine ignored its own time-out"},
-          state_->rank, state_->Context(), ""));
-    }
-  }
-  if (state_->error.has_value()) return tl::unexpected(*state_->error);
-  return {};
-}
-
-struct Communicator::State {
-  std::unique_ptr<Transport> transport;
-  std::unique_ptr<ProgressBoard> board;
-  double timeout_seconds = 60;
-
-  mutable std::mutex mutex;  // guards what follows
-  std::condition_variable_any queued;
-  std::deque<std::shared_ptr<Work::State>> queue;
-  std::deque<CollectiveRecord> records;
-  int64_t dropped = 0;
-  int64_t next_seq = 1;
-  std::optional<base::Error> broken;  // first failure; later work fails with it at once
-
-  std::jthread thread;  // last: joined before the rest is destroyed
-
-  Work Enqueue(std::string_view name, std::string_view dtype, size_t elements,
-               size_t bytes, Operation run);
-  void Loop(const std::stop_token& stop);
-  void Execute(Work::State& work);
-  void Remember(const CollectiveRecord& record);
-  void Fail(Work::State& work, const TransportFailure& failure);
-};
-
-Work Communicator::State::Enqueue(std::string_view name, std::string_view dtype,
-                                  size_t elements, size_t bytes, Operation run) {
-  auto work = std::make_shared<Work::State>();
-  work->record.name = name;
-  work->record.dtype = dtype;
-  work->record.elements = static_cast<int64_t>(elements);
-  work->record.bytes = static_cast<int64_t>(bytes);
-  work->record.queued_ns = base::NowNs();
-  work->run = std::move(run);
-  work->timeout_seconds = timeout_seconds;
-  work->rank = transport->rank();
-  {
-    const std::lock_guard lock(mutex);
-    work->record.seq = next_seq++;
-    queue.push_back(work);
-  }
-  queued.notify_one();
-  return Work(std::move(work));
-}
-
-void Communicator::State::Loop(const std::stop_token& stop) {
-  while (true) {
-    std::shared_ptr<Work::State> work;
-    {
-      std::unique_lock lock(mutex);
-      if (!queued.wait(lock, stop, [&] { return !queue.empty(); })) return;
-      work = std::move(queue.front());
-      queue.pop_front();
-    }
-    Execute(*work);
-    {
-      const std::lock_guard lock(work->mutex);
-      work->done = true;
-    }
-    work->changed.notify_all();
-  }
-}
-
-void Communicator::State::Execute(Work::State& work) {
-  {
-    const std::lock_guard lock(mutex);
-    if (broken.has_value()) {
-      work.error = broken;
-      return;
-    }
-  }
-  work.record.start_ns = base::NowNs();
-  {
-    const std::lock_guard lock(work.mutex);
-    work.running_since_ns = work.record.start_ns;
-  }
-  if (board) board->Entered(work.record.seq);
-  const TransportStatus status = work.run();
-  work.record.end_ns = base::NowNs();
-  if (status.has_value()) {
-    if (board) board->Finished(work.record.seq);
-    Remember(work.record);
-  } else {
-    Fail(work, status.error());
-  }
-}
-
-void Communicator::State::Fail(Work::State& work, const TransportFailure& failure) {
-  const int patience =
-      failure.kind == TransportFailure::Kind::kPeerLost ? kPatienceMs : 0;
-  const std::string suspects =
-      board ? board->Suspects(work.record.seq, patience) : std::string();
-  base::Error error = MakeError(failure, work.rank, work.Context(), suspects);
-  if (board) board->Failed();
-  const std::lock_guard lock(mutex);
-  broken = error;
-  work.error = std::move(error);
-}
-
-void Communicator::State::Remember(const CollectiveRecord& record) {
-  const std::lock_guard lock(mutex);
-  if (records.size() == kMaxRecords) {
-    records.pop_front();
-    ++dropped;
-  }
-  records.push_back(record);
-}
-
 Communicator::Communicator(std::unique_ptr<Transport> transport, double timeout_seconds,
-                           std::unique_ptr<ProgressBoard> board)
+                           std::unique_ptr<ProgressBoard> board, GroupFactory factory)
     : state_(std::make_unique<State>()) {
   state_->transport = std::move(transport);
   state_->board = std::move(board);
+  state_->factory = std::move(factory);
   state_->timeout_seconds = timeout_seconds;
+  const auto ranks = static_cast<size_t>(state_->transport->world_size());
+  state_->world_ranks.resize(ranks);
+  std::iota(state_->world_ranks.begin(), state_->world_ranks.end(), 0);
+  state_->sent.resize(ranks);
+  state_->received.resize(ranks);
   state_->thread =
       std::jthread([state = state_.get()](std::stop_token stop) { state->Loop(stop); });
 }
@@ -209,52 +37,81 @@ int Communicator::world_size() const { return state_->transport->world_size(); }
 std::string_view Communicator::transport_name() const {
   return state_->transport->name();
 }
+const std::string& Communicator::group() const { return state_->group; }
+const std::vector<int>& Communicator::world_ranks() const {
+  return state_->world_ranks;
+}
+std::string Communicator::memory_note() const {
+  return state_->transport->memory_note();
+}
 
 Work Communicator::AllReduceSumAsync(std::span<float> data) {
-  return state_->Enqueue("all_reduce", "Float", data.size(), data.size_bytes(),
-                         [transport = state_->transport.get(), data] {
-                           return transport->AllReduceSum(data);
-                         });
+  return AllReduceSumAsync(Buffer{data.data(), data.size(), DType::kFloat32});
+}
+Work Communicator::AllReduceSumAsync(Buffer data) {
+  return state_->Enqueue(AllReduceOf(data));
+}
+Work Communicator::ReduceScatterSumAsync(ConstBuffer input, Buffer output) {
+  return state_->Enqueue({Operation::kReduceScatter, input, output, -1});
+}
+Work Communicator::AllGatherAsync(ConstBuffer mine, Buffer all) {
+  return state_->Enqueue({Operation::kAllGather, mine, all, -1});
+}
+Work Communicator::BroadcastAsync(Buffer data, int root) {
+  return state_->Enqueue({Operation::kBroadcast, {}, data, root});
+}
+Work Communicator::AllToAllAsync(ConstBuffer input, Buffer output) {
+  return state_->Enqueue({Operation::kAllToAll, input, output, -1});
+}
+Work Communicator::SendAsync(ConstBuffer data, int peer) {
+  return state_->Enqueue({Operation::kSend, data, {}, peer});
+}
+Work Communicator::ReceiveAsync(Buffer data, int peer) {
+  return state_->Enqueue({Operation::kReceive, {}, data, peer});
 }
 
 base::Status Communicator::AllReduceSum(std::span<float> data) {
-  return AllReduceSumAsync(data).Wait();
+  return AllReduceSum(Buffer{data.data(), data.size(), DType::kFloat32});
 }
-
 base::Status Communicator::AllReduceSum(std::span<double> data) {
-  return state_
-      ->Enqueue("all_reduce", "Double", data.size(), data.size_bytes(),
-                [transport = state_->transport.get(), data] {
-                  return transport->AllReduceSum(data);
-                })
-      .Wait();
+  return AllReduceSum(Buffer{data.data(), data.size(), DType::kFloat64});
 }
-
+base::Status Communicator::AllReduceSum(std::span<int64_t> data) {
+  return AllReduceSum(Buffer{data.data(), data.size(), DType::kInt64});
+}
+base::Status Communicator::AllReduceSum(Buffer data) {
+  return state_->Run(AllReduceOf(data));
+}
+base::Status Communicator::ReduceScatterSum(ConstBuffer input, Buffer output) {
+  return state_->Run({Operation::kReduceScatter, input, output, -1});
+}
+base::Status Communicator::AllGather(ConstBuffer mine, Buffer all) {
+  return state_->Run({Operation::kAllGather, mine, all, -1});
+}
 base::Status Communicator::Broadcast(std::span<std::byte> data, int root) {
-  return state_
-      ->Enqueue("broadcast", "Byte", data.size(), data.size_bytes(),
-                [transport = state_->transport.get(), data, root] {
-                  return transport->Broadcast(data, root);
-                })
-      .Wait();
+  return Broadcast(Buffer{data.data(), data.size(), DType::kByte}, root);
 }
-
+base::Status Communicator::Broadcast(Buffer data, int root) {
+  return state_->Run({Operation::kBroadcast, {}, data, root});
+}
+base::Status Communicator::AllToAll(ConstBuffer input, Buffer output) {
+  return state_->Run({Operation::kAllToAll, input, output, -1});
+}
+base::Status Communicator::Send(ConstBuffer data, int peer) {
+  return state_->Run({Operation::kSend, data, {}, peer});
+}
+base::Status Communicator::Receive(Buffer data, int peer) {
+  return state_->Run({Operation::kReceive, {}, data, peer});
+}
 base::Status Communicator::Barrier() {
-  return state_
-      ->Enqueue("barrier", "Byte", 0, 0,
-                [transport = state_->transport.get()] { return transport->Barrier(); })
-      .Wait();
+  return state_->Run({Operation::kBarrier, {}, {nullptr, 0, DType::kByte}, -1});
 }
 
 base::Result<std::vector<std::string>> Communicator::AllGather(std::string_view mine) {
   const auto ranks = static_cast<size_t>(world_size());
   auto gather = [&](std::span<const std::byte> block, std::span<std::byte> all) {
-    return state_
-        ->Enqueue("all_gather", "Byte", block.size(), block.size(),
-                  [transport = state_->transport.get(), block, all] {
-                    return transport->AllGather(block, all);
-                  })
-        .Wait();
+    return AllGather(ConstBuffer{block.data(), block.size(), DType::kByte},
+                     Buffer{all.data(), all.size(), DType::kByte});
   };
   // Lengths first: the engine gathers blocks of one size only.
   const uint64_t length = mine.size();
@@ -274,6 +131,66 @@ base::Result<std::vector<std::string>> Communicator::AllGather(std::string_view 
     texts[rank] = all.substr(rank * longest, lengths[rank]);
   }
   return texts;
+}
+
+base::Result<std::span<std::byte>> Communicator::AllocateShared(size_t bytes) {
+  SS_RETURN_IF_ERROR(Barrier());  // behind everything that is queued
+  std::span<std::byte> memory = state_->transport->AllocateShared(bytes);
+  const std::string note = state_->transport->memory_note();
+  if (bytes > 0 && memory.empty() && !note.empty()) {
+    return base::Fail("COMM-0011", base::ExitCode::kEnvironment,
+                      "no shared memory for buffers: " + note,
+                      "rank " + std::to_string(rank()),
+                      "free memory on this host, use fewer ranks on it, or choose "
+                      "another transport");
+  }
+  return memory;
+}
+
+base::Result<std::unique_ptr<Communicator>> Communicator::Split(
+    int color, int key, std::string_view label) {
+  const auto ranks = static_cast<size_t>(world_size());
+  const std::array<int64_t, 2> mine = {color, key};
+  std::vector<std::array<int64_t, 2>> all(ranks);
+  SS_RETURN_IF_ERROR(AllGather(ConstBuffer{mine.data(), 2, DType::kInt64},
+                               Buffer{all.data(), 2 * ranks, DType::kInt64}));
+  const std::string count = std::to_string(++state_->splits);
+  if (color < 0) return std::unique_ptr<Communicator>();
+
+  std::vector<size_t> members;
+  for (size_t r = 0; r < ranks; ++r) {
+    if (all[r][0] == color) members.push_back(r);
+  }
+  std::stable_sort(members.begin(), members.end(),
+                   [&](size_t a, size_t b) { return all[a][1] < all[b][1]; });
+  GroupRequest request;
+  request.name = std::string(label) + std::to_string(color);
+  request.suffix = state_->suffix + "." + count + "." + request.name;
+  for (const size_t member : members) {
+    if (static_cast<int>(member) == rank()) {
+      request.rank = static_cast<int>(request.members.size());
+    }
+    request.members.push_back(state_->world_ranks[member]);
+  }
+  GroupParts parts;
+  if (members.size() == 1) {
+    parts.transport = MakeSelfTransport();
+  } else if (state_->factory) {
+    SS_TRY(parts, state_->factory(request));
+  } else {
+    return base::Fail(
+        "COMM-0012", base::ExitCode::kEnvironment,
+        "transport " + std::string(transport_name()) + " can not make the group " +
+            request.name + " of " + std::to_string(members.size()) + " ranks",
+        "rank " + std::to_string(rank()), "choose shm or gloo for plans with groups");
+  }
+  auto group = std::make_unique<Communicator>(std::move(parts.transport),
+                                              state_->timeout_seconds,
+                                              std::move(parts.board), state_->factory);
+  group->state_->group = request.name;
+  group->state_->suffix = request.suffix;
+  group->state_->world_ranks = request.members;
+  return group;
 }
 
 std::vector<CollectiveRecord> Communicator::TakeRecords() {

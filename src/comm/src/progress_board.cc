@@ -1,59 +1,50 @@
 #include "stepslack/comm/progress_board.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <thread>
 #include <utility>
 
+#include "process_state.h"
+
 namespace stepslack::comm {
 
-// One cache line a rank. Zero-filled by the file system means "not here yet".
+namespace {
+
+constexpr int64_t kKeptCalls = 64;  // ranks are never that far apart in one group
+
+}  // namespace
+
+// Cache lines of its own for a rank. Zero-filled by the file system means "not here
+// yet".
 struct alignas(64) ProgressBoard::Slot {
   std::atomic<int64_t> pid;
   std::atomic<int64_t> entered;
   std::atomic<int64_t> finished;
   std::atomic<int64_t> failed;
+  std::atomic<int64_t> talking;  // operation << 32 | peer, 0: to nobody
+  alignas(64) std::array<CallShape, kKeptCalls> calls;  // of seq, at seq % kKeptCalls
 };
 
 namespace {
 
-enum class ProcessState { kAlive, kStopped, kEnded };
-
-// A process that is a zombie has ended, although kill(pid, 0) still finds it.
-ProcessState StateOf(int64_t pid) {
-  if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) {
-    return ProcessState::kEnded;
-  }
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  if (!std::getline(stat, text)) return ProcessState::kEnded;
-  const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) {
-    return ProcessState::kAlive;
-  }
-  switch (text[name_end + 2]) {
-    case 'Z':
-    case 'X':
-      return ProcessState::kEnded;
-    case 'T':
-    case 't':
-      return ProcessState::kStopped;
-    default:
-      return ProcessState::kAlive;
-  }
+std::string ProcessOf(int rank, int64_t pid) {
+  return "rank " + std::to_string(rank) + " (process " + std::to_string(pid) + ")";
 }
 
-std::string NameOf(int rank, int64_t pid) {
-  return "rank " + std::to_string(rank) + " (process " + std::to_string(pid) + ")";
+std::string TalkOf(int rank, int64_t talk) {
+  const auto operation = static_cast<Operation>(talk >> 32);
+  return "rank " + std::to_string(rank) + " is in " + std::string(NameOf(operation)) +
+         (operation == Operation::kSend ? " to rank " : " from rank ") +
+         std::to_string(talk & 0xffffffff);
 }
 
 void AddClause(std::string& text, const std::string& clause) {
@@ -92,7 +83,32 @@ ProgressBoard::~ProgressBoard() {
   ::munmap(slots_, sizeof(Slot) * static_cast<size_t>(world_size_));
 }
 
-void ProgressBoard::Entered(int64_t seq) { slots_[rank_].entered.store(seq); }
+void ProgressBoard::Entered(int64_t seq, const CallShape& shape) {
+  slots_[rank_].calls[static_cast<size_t>(seq % kKeptCalls)] = shape;
+  slots_[rank_].entered.store(seq);
+}
+
+void ProgressBoard::Talking(Operation operation, int peer) {
+  slots_[rank_].talking.store((static_cast<int64_t>(operation) << 32) | peer);
+}
+
+void ProgressBoard::Quiet() { slots_[rank_].talking.store(0); }
+
+std::string ProgressBoard::Mismatch(int64_t seq) const {
+  const auto index = static_cast<size_t>(seq % kKeptCalls);
+  const CallShape mine = slots_[rank_].calls[index];
+  for (int rank = 0; rank < world_size_; ++rank) {
+    const Slot& slot = slots_[rank];
+    if (rank == rank_ || slot.entered.load() < seq) continue;
+    const CallShape theirs = slot.calls[index];
+    // Overwritten by now, or about to be: then it had agreed long ago.
+    if (slot.entered.load() >= seq + kKeptCalls - 1 || theirs == mine) continue;
+    return rank > rank_ ? DescribeMismatch(rank, theirs, rank_, mine)
+                        : DescribeMismatch(rank_, mine, rank, theirs);
+  }
+  return {};
+}
+
 void ProgressBoard::Finished(int64_t seq) { slots_[rank_].finished.store(seq); }
 void ProgressBoard::Failed() { slots_[rank_].failed.store(1); }
 
@@ -103,9 +119,9 @@ std::string ProgressBoard::Ended() const {
     const int64_t pid = slots_[rank].pid.load();
     if (rank == rank_ || pid == 0) continue;
     if (slots_[rank].failed.load() != 0) {
-      AddClause(gave_up, NameOf(rank, pid) + " stopped with an error of its own");
+      AddClause(gave_up, ProcessOf(rank, pid) + " stopped with an error of its own");
     } else if (StateOf(pid) == ProcessState::kEnded) {
-      AddClause(vanished, NameOf(rank, pid) + " has ended");
+      AddClause(vanished, ProcessOf(rank, pid) + " has ended");
     }
   }
   // A rank that gave up because of another one is not the cause.
@@ -119,14 +135,17 @@ std::string ProgressBoard::Late(int64_t seq) const {
     const int64_t pid = slots_[rank].pid.load();
     const int64_t entered = slots_[rank].entered.load();
     if (StateOf(pid) == ProcessState::kStopped) {
-      AddClause(late, NameOf(rank, pid) + " is stopped by a signal");
+      AddClause(late, ProcessOf(rank, pid) + " is stopped by a signal");
+    } else if (entered < seq && slots_[rank].talking.load() != 0) {
+      AddClause(late, TalkOf(rank, slots_[rank].talking.load()));
     } else if (entered < seq) {
       AddClause(late, "rank " + std::to_string(rank) +
                           " has not come, its last one is seq " +
                           std::to_string(entered));
     }
   }
-  return late.empty() ? "all ranks are alive and have come" : late;
+  if (!late.empty()) return late;
+  return seq > 0 ? "all ranks are alive and have come" : "all ranks are alive";
 }
 
 std::string ProgressBoard::Suspects(int64_t seq, int patience_ms) const {

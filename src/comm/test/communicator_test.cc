@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "stepslack/base/context.h"
-#include "stepslack/comm/rank_environment.h"
+#include "stepslack/comm/connect.h"
 
 namespace stepslack::comm {
 namespace {
@@ -28,7 +28,10 @@ void OnRanks(int ranks, double timeout_seconds,
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      auto communicator = Connect({rank, ranks, store, "lo"}, timeout_seconds);
+      ConnectOptions options;
+      options.backend = "gloo";
+      options.timeout_seconds = timeout_seconds;
+      auto communicator = Connect({rank, ranks, store, "lo"}, options);
       ASSERT_TRUE(communicator.has_value()) << Describe(communicator.error());
       body(**communicator);
     });

@@ -187,6 +187,23 @@ base::Result<std::vector<StitchedMap>> Stitch(const TileSet& set,
   return Stitch(set, all, predictions);
 }
 
+std::vector<CategoricalChannel> CategoricalChannels(const TileSet& set) {
+  std::vector<CategoricalChannel> found;
+  const int64_t area = set.tile * set.tile;
+  const auto channels = static_cast<int64_t>(set.channels.size());
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    if (!set.channels[static_cast<size_t>(channel)].categorical) continue;
+    float largest = 0;
+    for (int64_t n = 0; n < set.size(); ++n) {
+      const auto begin = set.x.begin() + (n * channels + channel) * area;
+      largest = std::max(largest, *std::max_element(begin, begin + area));
+    }
+    found.push_back({.channel = static_cast<int>(channel),
+                     .classes = static_cast<int>(std::lround(largest)) + 1});
+  }
+  return found;
+}
+
 base::Status WriteTiles(const TileSet& set, const std::string& inputs_path,
                         const std::string& targets_path) {
   const auto channels = static_cast<int64_t>(set.channels.size());

@@ -87,7 +87,7 @@ base::Result<SeriesSet> ReadLog(const std::string& path, const LogOptions& optio
   std::string file = path;
   if (base::IsFolder(path)) {
     if (LooksLikeMlflowRun(path)) return ReadMlflowRun(path);
-    file = base::JoinPath(path, "metrics.rank0.jsonl");
+    file = base::JoinPath(path, "metrics.jsonl");
     if (!base::PathExists(file)) {
       return base::Fail("LOGS-0059", base::ExitCode::kInput,
                         "the folder is neither an MLflow run nor a run of this program",

@@ -15,8 +15,10 @@ namespace {
 // through the thread that runs the operation.
 thread_local OpTrace* active_trace = nullptr;
 
+// LibTorch's own operations and the convolutions of this module.
 bool IsTensorOperation(const char* name) {
-  return std::strncmp(name, "aten::", 6) == 0;
+  return std::strncmp(name, "aten::", 6) == 0 ||
+         std::strncmp(name, "stepslack::", 11) == 0;
 }
 
 }  // namespace

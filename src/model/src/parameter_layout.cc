@@ -16,12 +16,18 @@ constexpr int64_t kAlignmentFloats = 16;
 
 size_t ParameterLayout::AddKernel(std::string name, int64_t out, int64_t in,
                                   int64_t size, double gain) {
+  return AddWeights(std::move(name), {out, in, size, size}, in * size * size, gain);
+}
+
+size_t ParameterLayout::AddWeights(std::string name, std::vector<int64_t> shape,
+                                   int64_t fan_in, double gain) {
   ParameterInfo info;
   info.name = std::move(name);
-  info.shape = {out, in, size, size};
-  info.count = out * in * size * size;
+  info.count = 1;
+  for (const int64_t extent : shape) info.count *= extent;
+  info.shape = std::move(shape);
   info.decay = true;
-  info.deviation = gain * std::sqrt(2.0 / static_cast<double>(in * size * size));
+  info.deviation = gain * std::sqrt(2.0 / static_cast<double>(fan_in));
   return Add(std::move(info));
 }
 

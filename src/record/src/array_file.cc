@@ -4,7 +4,9 @@
 
 #include <cstring>
 #include <limits>
+#include <span>
 
+#include "npy_view.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
 
@@ -55,13 +57,23 @@ bool ParseShape(std::string_view text, std::vector<int64_t>& shape, int64_t& cou
   return true;
 }
 
-template <typename T>
-void CopyAs(const char* bytes, std::vector<float>& out) {
+template <typename T, typename Out>
+void CopyAs(const char* bytes, std::span<Out> out) {
   for (size_t i = 0; i < out.size(); ++i) {
     T value;
     std::memcpy(&value, bytes + i * sizeof(T), sizeof(T));
-    out[i] = static_cast<float>(value);
+    out[i] = static_cast<Out>(value);
   }
+}
+
+template <typename Out>
+void CopyValues(std::string_view dtype, const char* bytes, std::span<Out> out) {
+  if (dtype == "<f4") return CopyAs<float>(bytes, out);
+  if (dtype == "<f8") return CopyAs<double>(bytes, out);
+  if (dtype == "<i4") return CopyAs<int32_t>(bytes, out);
+  if (dtype == "<i8") return CopyAs<int64_t>(bytes, out);
+  if (dtype == "|i1") return CopyAs<int8_t>(bytes, out);
+  return CopyAs<uint8_t>(bytes, out);
 }
 
 size_t ElementSize(std::string_view dtype) {
@@ -77,18 +89,9 @@ size_t ElementSize(std::string_view dtype) {
   return 0;
 }
 
-void CopyValues(std::string_view dtype, const char* bytes, std::vector<float>& out) {
-  if (dtype == "<f4") return CopyAs<float>(bytes, out);
-  if (dtype == "<f8") return CopyAs<double>(bytes, out);
-  if (dtype == "<i4") return CopyAs<int32_t>(bytes, out);
-  if (dtype == "<i8") return CopyAs<int64_t>(bytes, out);
-  if (dtype == "|i1") return CopyAs<int8_t>(bytes, out);
-  return CopyAs<uint8_t>(bytes, out);
-}
-
 }  // namespace
 
-base::Result<FloatArray> ParseNpy(std::string_view bytes, std::string_view name) {
+base::Result<NpyView> ViewNpy(std::string_view bytes, std::string_view name) {
   if (bytes.size() < 10 || bytes.substr(0, 6) != kMagic) {
     return Damaged(name, "not a NumPy array file");
   }
@@ -107,26 +110,43 @@ base::Result<FloatArray> ParseNpy(std::string_view bytes, std::string_view name)
   if (data_start > bytes.size()) return Damaged(name, "header is cut short");
   const std::string_view header = bytes.substr(8 + length_bytes, header_size);
 
-  FloatArray array;
-  array.dtype = std::string(HeaderValue(header, "descr"));
-  const size_t element_size = ElementSize(array.dtype);
-  if (element_size == 0) {
-    return Unsupported(name, fmt::format("dtype `{}` is not read", array.dtype));
+  NpyView view;
+  view.dtype = std::string(HeaderValue(header, "descr"));
+  view.element_size = ElementSize(view.dtype);
+  if (view.element_size == 0) {
+    return Unsupported(name, fmt::format("dtype `{}` is not read", view.dtype));
   }
   if (HeaderValue(header, "fortran_order") != "False") {
     return Unsupported(name, "Fortran order is not read");
   }
-  int64_t count = 0;
-  if (!ParseShape(HeaderValue(header, "shape"), array.shape, count)) {
+  if (!ParseShape(HeaderValue(header, "shape"), view.shape, view.count)) {
     return Damaged(name, "shape is not valid");
   }
-  const size_t wanted = static_cast<size_t>(count) * element_size;
+  const size_t wanted = static_cast<size_t>(view.count) * view.element_size;
   if (bytes.size() - data_start != wanted) {
     return Damaged(name, fmt::format("shape needs {} data bytes, the file has {}",
                                      wanted, bytes.size() - data_start));
   }
-  array.values.resize(static_cast<size_t>(count));
-  CopyValues(array.dtype, bytes.data() + data_start, array.values);
+  view.data = bytes.substr(data_start);
+  return view;
+}
+
+void ConvertToFloats(std::string_view dtype, const char* bytes, std::span<float> out) {
+  CopyValues(dtype, bytes, out);
+}
+
+void ConvertToIntegers(std::string_view dtype, const char* bytes,
+                       std::span<int64_t> out) {
+  CopyValues(dtype, bytes, out);
+}
+
+base::Result<FloatArray> ParseNpy(std::string_view bytes, std::string_view name) {
+  SS_TRY(const NpyView view, ViewNpy(bytes, name));
+  FloatArray array;
+  array.dtype = view.dtype;
+  array.shape = view.shape;
+  array.values.resize(static_cast<size_t>(view.count));
+  ConvertToFloats(view.dtype, view.data.data(), array.values);
   return array;
 }
 

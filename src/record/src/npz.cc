@@ -2,9 +2,13 @@
 #include <zlib.h>
 
 #include <cstring>
+#include <memory>
 
+#include "file_map.h"
+#include "npy_view.h"
 #include "stepslack/base/file.h"
 #include "stepslack/record/array_file.h"
+#include "stepslack/record/mapped_array.h"
 
 namespace stepslack::record {
 namespace {
@@ -74,9 +78,26 @@ base::Result<std::vector<Entry>> ReadDirectory(std::string_view bytes,
   return entries;
 }
 
-// The entry's bytes, inflated when deflated, checked against its CRC.
-base::Result<std::string> Unpack(std::string_view bytes, const Entry& entry,
-                                 const std::string& name) {
+base::Result<std::string> Inflate(std::string_view packed, const Entry& entry,
+                                  const std::string& name) {
+  z_stream stream{};
+  SS_CHECK(inflateInit2(&stream, -15) == Z_OK);
+  std::string out(entry.unpacked, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int code = inflate(&stream, Z_FINISH);
+  const bool whole = code == Z_STREAM_END && stream.avail_out == 0;
+  inflateEnd(&stream);
+  if (!whole) return Damaged(name, "zip entry does not inflate");
+  return out;
+}
+
+// The entry's bytes, checked against its CRC: a part of `bytes` when stored, inflated
+// into `inflated` when deflated.
+base::Result<std::string_view> Unpack(std::string_view bytes, const Entry& entry,
+                                      const std::string& name, std::string& inflated) {
   if (entry.offset + 30 > bytes.size() ||
       Get<uint32_t>(bytes, entry.offset) != kLocalHeader) {
     return Damaged(name, "zip entry is damaged");
@@ -87,27 +108,23 @@ base::Result<std::string> Unpack(std::string_view bytes, const Entry& entry,
       entry.unpacked > kMaxDeflateRatio * (entry.packed + 1)) {
     return Damaged(name, "zip entry is cut short");
   }
-  std::string out;
-  if (entry.method == 0) {
-    out = std::string(bytes.substr(start, entry.packed));
-  } else if (entry.method == Z_DEFLATED) {
-    z_stream stream{};
-    SS_CHECK(inflateInit2(&stream, -15) == Z_OK);
-    out.resize(entry.unpacked);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + start));
-    stream.avail_in = static_cast<uInt>(entry.packed);
-    stream.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream.avail_out = static_cast<uInt>(out.size());
-    const int code = inflate(&stream, Z_FINISH);
-    const bool whole = code == Z_STREAM_END && stream.avail_out == 0;
-    inflateEnd(&stream);
-    if (!whole) return Damaged(name, "zip entry does not inflate");
-  } else {
+  std::string_view out = bytes.substr(start, entry.packed);
+  if (entry.method == Z_DEFLATED) {
+    SS_TRY(inflated, Inflate(out, entry, name));
+    out = inflated;
+  } else if (entry.method != 0) {
     return Damaged(name, fmt::format("zip method {} is not read", entry.method));
   }
   const auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size());
   if (crc != entry.crc) return Damaged(name, "zip entry fails its CRC check");
   return out;
+}
+
+// "a.npy" holds the array "a".
+std::string ArrayName(const Entry& entry) {
+  std::string key = entry.name;
+  if (key.ends_with(".npy")) key.resize(key.size() - 4);
+  return key;
 }
 
 std::string EntryHeader(const std::string& name, uint32_t crc, size_t size,
@@ -143,11 +160,10 @@ base::Result<std::map<std::string, FloatArray>> ParseNpz(std::string_view bytes,
   std::map<std::string, FloatArray> arrays;
   for (const Entry& entry : entries) {
     const std::string place = fmt::format("{}:{}", name, entry.name);
-    SS_TRY(const std::string content, Unpack(bytes, entry, place));
+    std::string inflated;
+    SS_TRY(const std::string_view content, Unpack(bytes, entry, place, inflated));
     SS_TRY(FloatArray array, ParseNpy(content, place));
-    std::string key = entry.name;
-    if (key.ends_with(".npy")) key.resize(key.size() - 4);
-    arrays.insert_or_assign(std::move(key), std::move(array));
+    arrays.insert_or_assign(ArrayName(entry), std::move(array));
   }
   return arrays;
 }
@@ -155,6 +171,23 @@ base::Result<std::map<std::string, FloatArray>> ParseNpz(std::string_view bytes,
 base::Result<std::map<std::string, FloatArray>> ReadNpz(const std::string& path) {
   SS_TRY(const std::string bytes, base::ReadFile(path));
   return ParseNpz(bytes, path);
+}
+
+base::Result<std::map<std::string, MappedArray>> MapNpz(const std::string& path) {
+  SS_TRY(const std::shared_ptr<const FileMap> file, FileMap::Open(path));
+  SS_TRY(const std::vector<Entry> entries, ReadDirectory(file->bytes(), path));
+  std::map<std::string, MappedArray> arrays;
+  for (const Entry& entry : entries) {
+    const std::string place = fmt::format("{}:{}", path, entry.name);
+    const auto inflated = std::make_shared<std::string>();  // owned by its array
+    SS_TRY(const std::string_view content,
+           Unpack(file->bytes(), entry, place, *inflated));
+    SS_TRY(const NpyView view, ViewNpy(content, place));
+    std::shared_ptr<const void> owner = file;
+    if (!inflated->empty()) owner = inflated;
+    arrays.insert_or_assign(ArrayName(entry), MappedArray(view, std::move(owner)));
+  }
+  return arrays;
 }
 
 base::Status WriteNpz(const std::string& path,

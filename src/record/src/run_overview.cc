@@ -34,7 +34,7 @@ int CountMetricFiles(const std::string& folder) {
   if (!names) return 0;
   return static_cast<int>(
       std::count_if(names->begin(), names->end(), [](const std::string& name) {
-        return name.starts_with("metrics.rank") && name.ends_with(".jsonl");
+        return name.starts_with("metrics.") && name.ends_with(".jsonl");
       }));
 }
 

@@ -130,6 +130,18 @@ void ReadMetrics(const std::string& path, std::vector<StepRecord>& steps,
   }
 }
 
+Json TextMap(const std::map<std::string, std::string>& texts) {
+  Json::Object object;
+  for (const auto& [key, value] : texts) object[key] = Json(value);
+  return Json(std::move(object));
+}
+
+std::map<std::string, std::string> TextsByName(const Json& json) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [key, value] : json.AsObject()) texts[key] = value.AsString();
+  return texts;
+}
+
 }  // namespace
 
 Json ToJson(const StepRecord& record) {
@@ -156,9 +168,9 @@ Json ToJson(const RunSummary& summary) {
   json.Set("schema", kSchema);
   VisitSummary(summary,
                [&](std::string_view key, const auto& value) { json.Set(key, value); });
-  Json::Object runtime;
-  for (const auto& [key, value] : summary.runtime) runtime[key] = Json(value);
-  json.Set("runtime", Json(std::move(runtime)));
+  json.Set("runtime", TextMap(summary.runtime));
+  json.Set("tags", TextMap(summary.tags));
+  json.Set("config", summary.config);
   Json::Array rank_cpu;
   for (double seconds : summary.rank_cpu_seconds) rank_cpu.emplace_back(seconds);
   json.Set("rank_cpu_seconds", Json(std::move(rank_cpu)));
@@ -182,9 +194,9 @@ base::Result<RunSummary> ReadRunSummary(const std::string& folder) {
   RunSummary summary;
   VisitSummary(summary,
                [&](std::string_view key, auto& value) { Read((*json)[key], value); });
-  for (const auto& [key, value] : (*json)["runtime"].AsObject()) {
-    summary.runtime[key] = value.AsString();
-  }
+  summary.runtime = TextsByName((*json)["runtime"]);
+  summary.tags = TextsByName((*json)["tags"]);
+  summary.config = (*json)["config"];
   for (const Json& seconds : (*json)["rank_cpu_seconds"].AsArray()) {
     summary.rank_cpu_seconds.push_back(seconds.AsDouble());
   }
@@ -192,6 +204,14 @@ base::Result<RunSummary> ReadRunSummary(const std::string& folder) {
   summary.hardware_tags = Texts((*json)["hardware_tags"]);
   summary.runtime_tags = Texts((*json)["runtime_tags"]);
   return summary;
+}
+
+std::string MetricsFileName(int rank) {
+  return rank == 0 ? "metrics.jsonl" : "metrics.rank" + std::to_string(rank) + ".jsonl";
+}
+
+std::string LogFileName(int rank) {
+  return rank == 0 ? "log.txt" : "log.rank" + std::to_string(rank) + ".txt";
 }
 
 base::Result<RunRecord> ReadRun(const std::string& folder) {
@@ -210,8 +230,7 @@ base::Result<RunRecord> ReadRunMetrics(const std::string& folder, int world_size
   RunRecord run;
   run.folder = folder;
   for (int rank = 0; rank < world_size; ++rank) {
-    const std::string name = "metrics.rank" + std::to_string(rank) + ".jsonl";
-    ReadMetrics(base::JoinPath(folder, name), run.steps.emplace_back(),
+    ReadMetrics(base::JoinPath(folder, MetricsFileName(rank)), run.steps.emplace_back(),
                 rank == 0 ? &run.evals : nullptr, run.skipped_lines);
   }
   return run;

@@ -20,6 +20,7 @@ template <typename Plan, typename Visitor>
 void VisitFields(Plan& plan, Visitor&& visit) {
   visit("inputs_path", plan.inputs_path);
   visit("targets_path", plan.targets_path);
+  visit("dataset_sha256", plan.dataset_sha256);
   visit("train_indices", plan.train_indices);
   visit("validation_indices", plan.validation_indices);
   visit("test_indices", plan.test_indices);

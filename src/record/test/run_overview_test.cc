@@ -41,7 +41,7 @@ class RunOverviewTest : public testing::Test {
         step.loss = 1.0 / static_cast<double>(i);
         text += ToJson(step).Dump(-1) + "\n";
       }
-      Write("metrics.rank" + std::to_string(rank) + ".jsonl", text);
+      Write(MetricsFileName(rank), text);
     }
   }
   RunOverview Read() const {
@@ -126,7 +126,7 @@ TEST_F(RunOverviewTest, DamagedFilesAreLeftOutAndDamagedLinesCounted) {
   Write("plan.json", "{ cut");
   Write("status.json", "{}");
   Write("run.json", "[]");
-  Write("metrics.rank0.jsonl", "{\"kind\":\"step\",\"step\":1,\"step_ns\":5}\nx\n{\n");
+  Write("metrics.jsonl", "{\"kind\":\"step\",\"step\":1,\"step_ns\":5}\nx\n{\n");
   const RunOverview overview = Read();
   EXPECT_EQ(overview.skipped_lines, 2);
   EXPECT_EQ(overview.ranks.at(0).steps, 1);

@@ -67,9 +67,9 @@ TEST_F(RunRecordTest, RunComesBackFromItsFolder) {
   EvalRecord eval;
   eval.step = 2;
   eval.relative_mae = 0.25;
-  Write("metrics.rank0.jsonl", ToJson(SomeStep(1)).Dump(-1) + "\n" +
-                                   ToJson(SomeStep(2)).Dump(-1) + "\n" +
-                                   ToJson(eval).Dump(-1) + "\n");
+  Write("metrics.jsonl", ToJson(SomeStep(1)).Dump(-1) + "\n" +
+                             ToJson(SomeStep(2)).Dump(-1) + "\n" +
+                             ToJson(eval).Dump(-1) + "\n");
   Write("metrics.rank1.jsonl", ToJson(SomeStep(1)).Dump(-1) + "\n");
 
   const auto run = ReadRun(folder_);
@@ -93,9 +93,9 @@ TEST_F(RunRecordTest, DamagedLinesAreCountedAndTheRestIsKept) {
   RunSummary summary;
   summary.status = "failed";
   Write("run.json", ToJson(summary).Dump());
-  Write("metrics.rank0.jsonl", ToJson(SomeStep(1)).Dump(-1) +
-                                   "\nnot json\n{\"kind\": \"step\"}\n\n" +
-                                   ToJson(SomeStep(2)).Dump(-1).substr(0, 40));
+  Write("metrics.jsonl", ToJson(SomeStep(1)).Dump(-1) +
+                             "\nnot json\n{\"kind\": \"step\"}\n\n" +
+                             ToJson(SomeStep(2)).Dump(-1).substr(0, 40));
   const auto run = ReadRun(folder_);
   ASSERT_TRUE(run.has_value());
   EXPECT_EQ(run->steps[0].size(), 1U);

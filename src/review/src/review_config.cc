@@ -33,19 +33,6 @@ std::string RoleName(std::string_view key) {
   return name;
 }
 
-std::string OneOf(ConfigTable& table, std::string_view key, std::string fallback,
-                  const std::vector<std::string>& choices) {
-  std::string value = table.String(key, std::move(fallback));
-  for (const std::string& choice : choices) {
-    if (value == choice) return value;
-  }
-  const std::string near = base::DidYouMean(value, choices);
-  table.Reject(key, fmt::format("`{}` can not be `{}`", key, value),
-               near.empty() ? fmt::format("use one of: {}", fmt::join(choices, ", "))
-                            : fmt::format("did you mean `{}`?", near));
-  return choices.front();
-}
-
 evidence::Framing ReadFraming(ConfigTable& root) {
   evidence::Framing framing;
   framing.title = root.String("title");
@@ -63,7 +50,7 @@ evidence::Framing ReadFraming(ConfigTable& root) {
 
 DataConfig ReadData(ConfigTable& table) {
   DataConfig data;
-  data.source = OneOf(table, "source", "embedded", {"embedded", "folder"});
+  data.source = table.Choice("source", "embedded", {"embedded", "folder"});
   data.folder = table.String("folder", "");
   if (data.source == "embedded") {
     data.seed = static_cast<uint64_t>(table.Int("seed", 1, 0, INT64_MAX));
@@ -79,7 +66,7 @@ DataConfig ReadData(ConfigTable& table) {
 SplitConfig ReadSplit(ConfigTable& table) {
   SplitConfig split;
   split.policy =
-      OneOf(table, "policy", "by_group", {"by_group", "leave_one_group_out"});
+      table.Choice("policy", "by_group", {"by_group", "leave_one_group_out"});
   split.source = table.String("source", "");
   split.seed = static_cast<uint64_t>(table.Int("seed", 1, 0, INT64_MAX));
   split.test_share = table.Double("test_share", 0.15, 0.01, 0.8);
@@ -149,8 +136,8 @@ GatedRequirement ReadRequirement(ConfigTable& table) {
   requirement.metric = table.String("metric");
   requirement.title = table.String("title", requirement.id);
   requirement.owner =
-      RoleName(OneOf(table, "owner", "", {kRoles.begin(), kRoles.end()}));
-  gated.gate = OneOf(table, "gate", "ship", {"ship", "pilot"});
+      RoleName(table.Choice("owner", "", {kRoles.begin(), kRoles.end()}));
+  gated.gate = table.Choice("gate", "ship", {"ship", "pilot"});
   const bool least = table.Has("at_least");
   if (least == table.Has("at_most")) {
     table.Reject("id", "a requirement needs exactly one of at_least and at_most",

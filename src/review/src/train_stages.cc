@@ -38,7 +38,10 @@ class PlanMaker {
     predicted.insert(predicted.end(), fold.validation.begin(), fold.validation.end());
     plan.test_indices = data::TilesOfMaps(data_.tiles, predicted);
     plan.augment_turns = config_.train.augment_turns;
-    AddCategories(plan);
+    for (const auto& [channel, classes] : data::CategoricalChannels(data_.tiles)) {
+      plan.categorical_channels.push_back(channel);
+      plan.category_counts.push_back(classes);
+    }
     plan.base_channels = train.base_channels;
     plan.levels = train.levels;
     plan.global_batch = train.global_batch;
@@ -57,21 +60,6 @@ class PlanMaker {
   }
 
  private:
-  void AddCategories(TrainPlan& plan) const {
-    const int64_t area = data_.tiles.tile * data_.tiles.tile;
-    const auto channels = static_cast<int64_t>(data_.tiles.channels.size());
-    for (int64_t c = 0; c < channels; ++c) {
-      if (!data_.tiles.channels[static_cast<size_t>(c)].categorical) continue;
-      float largest = 0;
-      for (int64_t n = 0; n < data_.tiles.size(); ++n) {
-        const auto begin = data_.tiles.x.begin() + (n * channels + c) * area;
-        largest = std::max(largest, *std::max_element(begin, begin + area));
-      }
-      plan.categorical_channels.push_back(static_cast<int>(c));
-      plan.category_counts.push_back(static_cast<int>(std::lround(largest)) + 1);
-    }
-  }
-
   const ReviewConfig& config_;
   const DataStages& data_;
 };

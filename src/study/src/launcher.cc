@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <thread>
 
 #include "metrics_tail.h"
@@ -16,6 +18,7 @@
 #include "stepslack/base/file.h"
 #include "stepslack/base/process.h"
 #include "stepslack/base/text.h"
+#include "stepslack/study/rank_run.h"
 
 namespace stepslack::study {
 namespace {
@@ -39,7 +42,7 @@ std::vector<int> AllowedCores() {
 }
 
 std::string LogPath(const std::string& folder, int rank) {
-  return JoinPath(folder, fmt::format("log.rank{}.txt", rank));
+  return JoinPath(folder, record::LogFileName(rank));
 }
 
 // The last error block of a rank's log: "error[...]..." and its help line.
@@ -52,38 +55,50 @@ std::string LastError(const std::string& folder, int rank) {
   return log->substr(at, end == std::string::npos ? end : end - at);
 }
 
+// What every rank needs, whoever starts it.
+std::map<std::string, std::string> WorkerEnvironment() {
+  std::map<std::string, std::string> environment = {
+      {"OMP_NUM_THREADS", "1"},
+      {"OPENBLAS_NUM_THREADS", "1"},
+      // Huge pages for the heap: a page fault costs more than the work on it.
+      {"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"}};
+  const std::string blas = base::OpenBlasCoreType();
+  if (!blas.empty() && std::getenv("OPENBLAS_CORETYPE") == nullptr) {
+    environment["OPENBLAS_CORETYPE"] = blas;
+  }
+  return environment;
+}
+
+// The ranks that this process starts: all of them, or one of a group whose others are
+// started elsewhere.
 class RankGroup {
  public:
-  RankGroup(std::string folder, int world_size)
-      : folder_(std::move(folder)), world_size_(world_size) {}
+  explicit RankGroup(std::string folder) : folder_(std::move(folder)) {}
 
-  base::Status Start(const Launcher& launcher) {
-    const std::vector<int> cores = AllowedCores();
-    const std::string store =
+  base::Status StartAll(const Launcher& launcher, int world_size) {
+    // A name of its own for every attempt: nothing of an earlier one is met again.
+    store_ =
         JoinPath(folder_, fmt::format("rendezvous.{}.{}", getpid(), base::NowNs()));
-    for (int rank = 0; rank < world_size_; ++rank) {
-      base::ProcessSpec spec;
-      spec.argv = {launcher.worker, "--run-dir", folder_};
-      spec.env = {
-          {"STEPSLACK_RANK", std::to_string(rank)},
-          {"STEPSLACK_WORLD_SIZE", std::to_string(world_size_)},
-          {"STEPSLACK_STORE", store},
-          {"OMP_NUM_THREADS", "1"},
-          {"OPENBLAS_NUM_THREADS", "1"},
-          // Huge pages for the heap: a page fault costs more than the work on it.
-          {"GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"}};
-      spec.log_path = LogPath(folder_, rank);
-      // Unpinned ranks can end up sharing one core while another is idle.
-      if (!cores.empty()) spec.core = cores[static_cast<size_t>(rank) % cores.size()];
-      SS_TRY(base::Process process, base::Process::Start(spec));
-      ranks_.push_back(std::move(process));
+    for (int rank = 0; rank < world_size; ++rank) {
+      auto environment = WorkerEnvironment();
+      environment["STEPSLACK_RANK"] = std::to_string(rank);
+      environment["STEPSLACK_WORLD_SIZE"] = std::to_string(world_size);
+      environment["STEPSLACK_STORE"] = store_;
+      SS_RETURN_IF_ERROR(Start(launcher, rank, rank, std::move(environment)));
     }
-    store_ = store;
     return {};
   }
 
+  base::Status StartOne(const Launcher& launcher,
+                        const record::RankEnvironment& environment) {
+    auto variables = WorkerEnvironment();
+    variables["STEPSLACK_JOB"] = environment.local_path;
+    return Start(launcher, environment.rank, environment.local_rank,
+                 std::move(variables));
+  }
+
   ~RankGroup() {
-    for (base::Process& rank : ranks_) rank.Kill();
+    for (base::Process& process : processes_) process.Kill();
     if (store_.empty()) return;
     ::unlink(store_.c_str());
     ::unlink((store_ + ".board").c_str());  // the ranks' progress board
@@ -94,12 +109,10 @@ class RankGroup {
   // 0: all ended well; -1: still running; else 1 + the first rank seen to have failed.
   int Poll() {
     bool running = false;
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      const auto end = ranks_[rank].Poll();
+    for (size_t i = 0; i < processes_.size(); ++i) {
+      const auto end = processes_[i].Poll();
       running = running || !end;
-      if (end && (end->signal != 0 || end->exit_code != 0)) {
-        return static_cast<int>(rank) + 1;
-      }
+      if (end && (end->signal != 0 || end->exit_code != 0)) return ranks_[i] + 1;
     }
     return running ? -1 : 0;
   }
@@ -111,12 +124,12 @@ class RankGroup {
     while (base::NowNs() < deadline && AnyRunning()) {
       std::this_thread::sleep_for(kPollInterval);
     }
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      const auto end = ranks_[rank].Poll();
+    for (size_t i = 0; i < processes_.size(); ++i) {
+      const auto end = processes_[i].Poll();
       if (end && end->signal != 0) {
         return {
             "STUDY-0003", ExitCode::kEnvironment,
-            fmt::format("rank {} was killed by signal {} ({})", rank, end->signal,
+            fmt::format("rank {} was killed by signal {} ({})", ranks_[i], end->signal,
                         sigabbrev_np(end->signal)),
             fmt::format("run `{}`", label),
             "run the same command again: the run resumes from its last checkpoint "
@@ -127,46 +140,61 @@ class RankGroup {
   }
 
  private:
+  base::Status Start(const Launcher& launcher, int rank, int place,
+                     std::map<std::string, std::string> environment) {
+    const std::vector<int> cores = AllowedCores();
+    base::ProcessSpec spec;
+    spec.argv = {launcher.worker, "--run-dir", folder_};
+    spec.env = std::move(environment);
+    spec.log_path = LogPath(folder_, rank);
+    // Unpinned ranks can end up sharing one core while another is idle.
+    if (!cores.empty()) spec.core = cores[static_cast<size_t>(place) % cores.size()];
+    SS_TRY(base::Process process, base::Process::Start(spec));
+    processes_.push_back(std::move(process));
+    ranks_.push_back(rank);
+    return {};
+  }
+
   bool AnyRunning() {
     bool running = false;
-    for (base::Process& rank : ranks_) running = !rank.Poll() || running;
+    for (base::Process& process : processes_) running = !process.Poll() || running;
     return running;
   }
 
   base::Error EndedWithError(const std::string& label) {
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      const auto end = ranks_[rank].Poll();
+    for (size_t i = 0; i < processes_.size(); ++i) {
+      const auto end = processes_[i].Poll();
       if (!end || end->exit_code == 0) continue;
-      std::string said = LastError(folder_, static_cast<int>(rank));
+      std::string said = LastError(folder_, ranks_[i]);
       if (said.empty()) said = "it wrote no error message";
       return {"STUDY-0002", static_cast<ExitCode>(end->exit_code),
-              fmt::format("rank {} ended with exit code {}: {}", rank, end->exit_code,
-                          said),
+              fmt::format("rank {} ended with exit code {}: {}", ranks_[i],
+                          end->exit_code, said),
               fmt::format("run `{}`", label),
-              fmt::format("see {}", LogPath(folder_, static_cast<int>(rank)))};
+              fmt::format("see {}", LogPath(folder_, ranks_[i]))};
     }
     return {"STUDY-0006", ExitCode::kEnvironment, "the ranks ended without a result",
             fmt::format("run `{}`", label), fmt::format("see the logs in {}", folder_)};
   }
 
   std::string folder_;
-  int world_size_;
-  std::vector<base::Process> ranks_;
+  std::vector<base::Process> processes_;
+  std::vector<int> ranks_;  // of the processes
   std::string store_;
 };
 
-base::Status Watch(const Launcher& launcher, const RunRequest& request,
+base::Status Watch(const Launcher& launcher, const std::string& label,
                    const std::string& folder, RankGroup& group,
                    const base::Context& context, const RunProgress& progress) {
-  MetricsTail tail(JoinPath(folder, "metrics.rank0.jsonl"));
+  MetricsTail tail(JoinPath(folder, record::MetricsFileName(0)));
   int64_t last_change_ns = base::NowNs();
   while (true) {
     const int state = group.Poll();
     if (state == 0) return {};
-    if (state > 0) return tl::unexpected(group.Failure(request.label));
+    if (state > 0) return tl::unexpected(group.Failure(label));
     if (context.StopRequested()) {
       return Fail("STUDY-0005", ExitCode::kInterrupted, "interrupted",
-                  fmt::format("run `{}`", request.label),
+                  fmt::format("run `{}`", label),
                   "run the same command again: finished work is kept");
     }
     if (tail.Read()) {
@@ -178,7 +206,7 @@ base::Status Watch(const Launcher& launcher, const RunRequest& request,
       return Fail(
           "STUDY-0004", ExitCode::kEnvironment,
           fmt::format("no progress for {:.0f} s; the ranks were ended", silent_s),
-          fmt::format("run `{}`", request.label),
+          fmt::format("run `{}`", label),
           "look for a stopped process or a full machine, then run again");
     }
     std::this_thread::sleep_for(kPollInterval);
@@ -188,15 +216,24 @@ base::Status Watch(const Launcher& launcher, const RunRequest& request,
 // Digests of everything a finished run left, written after run.json: what is read back
 // later must be what was measured.
 constexpr std::string_view kManifest = "manifest.json";
+constexpr std::string_view kCheckpoints = "checkpoints";
+
+base::Status AddDigests(const std::string& folder, const std::string& prefix,
+                        base::Json& manifest) {
+  SS_TRY(const auto names, base::ListFolder(JoinPath(folder, prefix)));
+  for (const std::string& name : names) {
+    if (name == kManifest || name.starts_with("log.") || name == kCheckpoints) continue;
+    const std::string file = prefix.empty() ? name : JoinPath(prefix, name);
+    SS_TRY(const std::string digest, base::Sha256OfFile(JoinPath(folder, file)));
+    manifest.Set(file, digest);
+  }
+  return {};
+}
 
 base::Status WriteManifest(const std::string& folder) {
-  SS_TRY(const auto names, base::ListFolder(folder));
   base::Json manifest;
-  for (const std::string& name : names) {
-    if (name == kManifest || name.starts_with("log.")) continue;
-    SS_TRY(const std::string digest, base::Sha256OfFile(JoinPath(folder, name)));
-    manifest.Set(name, digest);
-  }
+  SS_RETURN_IF_ERROR(AddDigests(folder, "", manifest));
+  SS_RETURN_IF_ERROR(AddDigests(folder, std::string(kCheckpoints), manifest));
   return base::WriteFileAtomic(JoinPath(folder, kManifest), manifest.Dump() + "\n");
 }
 
@@ -230,11 +267,12 @@ base::Result<Launcher> FindLauncher(const std::string& worker,
 }
 
 std::string RunId(const Launcher& launcher, const RunRequest& request) {
-  // Data files are objects named by their digest: the name identifies the content and
-  // stays the same when the room is moved.
+  // Where the data lie does not matter, their content does: it is named by the plan's
+  // digest, else the files are objects of the room, named by theirs.
   record::TrainPlan plan = request.plan;
-  plan.inputs_path = base::FileName(plan.inputs_path);
-  plan.targets_path = base::FileName(plan.targets_path);
+  const bool named = !plan.dataset_sha256.empty();
+  plan.inputs_path = named ? "" : base::FileName(plan.inputs_path);
+  plan.targets_path = named ? "" : base::FileName(plan.targets_path);
   base::Json identity;
   identity.Set("plan", record::ToJson(plan));
   identity.Set("world_size", request.world_size);
@@ -243,12 +281,29 @@ std::string RunId(const Launcher& launcher, const RunRequest& request) {
   return base::Sha256Of(identity.Dump(-1)).substr(0, 16);
 }
 
+bool IsFinished(const Launcher& launcher, const RunRequest& request) {
+  return MatchesManifest(JoinPath(launcher.runs_folder, RunId(launcher, request)));
+}
+
 base::Result<record::RunRecord> Execute(const Launcher& launcher,
                                         const RunRequest& request,
                                         const base::Context& context,
                                         const RunProgress& progress) {
   const std::string folder = JoinPath(launcher.runs_folder, RunId(launcher, request));
   if (MatchesManifest(folder)) return record::ReadRun(folder);
+  SS_RETURN_IF_ERROR(PrepareRun(launcher, request, context));
+  {
+    RankGroup group(folder);
+    SS_RETURN_IF_ERROR(group.StartAll(launcher, request.world_size));
+    SS_RETURN_IF_ERROR(
+        Watch(launcher, request.label, folder, group, context, progress));
+  }
+  return FinishRun(folder);
+}
+
+base::Status PrepareRun(const Launcher& launcher, const RunRequest& request,
+                        const base::Context& context) {
+  const std::string folder = JoinPath(launcher.runs_folder, RunId(launcher, request));
   if (base::PathExists(JoinPath(folder, kManifest))) {
     // It was finished and something has changed it since: nothing in it can be trusted.
     context.progress->Say(fmt::format(
@@ -258,13 +313,20 @@ base::Result<record::RunRecord> Execute(const Launcher& launcher,
     std::filesystem::remove_all(folder, ignored);
   }
   SS_RETURN_IF_ERROR(base::MakeFolders(folder));
-  SS_RETURN_IF_ERROR(base::WriteFileAtomic(JoinPath(folder, "plan.json"),
-                                           record::ToJson(request.plan).Dump() + "\n"));
-  {
-    RankGroup group(folder, request.world_size);
-    SS_RETURN_IF_ERROR(group.Start(launcher));
-    SS_RETURN_IF_ERROR(Watch(launcher, request, folder, group, context, progress));
-  }
+  return base::WriteFileAtomic(JoinPath(folder, "plan.json"),
+                               record::ToJson(request.plan).Dump() + "\n");
+}
+
+base::Status ExecuteRank(const Launcher& launcher, const std::string& folder,
+                         const std::string& label,
+                         const record::RankEnvironment& environment,
+                         const base::Context& context, const RunProgress& progress) {
+  RankGroup group(folder);
+  SS_RETURN_IF_ERROR(group.StartOne(launcher, environment));
+  return Watch(launcher, label, folder, group, context, progress);
+}
+
+base::Result<record::RunRecord> FinishRun(const std::string& folder) {
   SS_TRY(record::RunRecord run, record::ReadRun(folder));
   if (run.summary.status != "done") {
     return Fail("STUDY-0007", ExitCode::kEnvironment,

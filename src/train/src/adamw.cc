@@ -1,6 +1,5 @@
 #include "adamw.h"
 
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -18,15 +17,16 @@ struct Coefficients {
   float gradient_scale;
 };
 
-// Compiled for each vector width; the loader picks one by CPU.
+// Compiled for each vector width; the loader picks one by CPU. Vectorised only without
+// math-errno, see CMakeLists.txt.
 __attribute__((target_clones("avx512f", "avx2", "default"))) void UpdateRange(
-    float* __restrict values, const float* __restrict gradients,
-    float* __restrict first, float* __restrict second, int64_t count,
-    const Coefficients& c) {
+    float* __restrict values, float* __restrict gradients, float* __restrict first,
+    float* __restrict second, int64_t count, const Coefficients& c) {
   for (int64_t i = 0; i < count; ++i) {
     const float gradient = gradients[i] * c.gradient_scale;
     const float m = c.beta1 * first[i] + c.one_minus_beta1 * gradient;
     const float v = c.beta2 * second[i] + c.one_minus_beta2 * gradient * gradient;
+    gradients[i] = 0;
     first[i] = m;
     second[i] = v;
     const float denominator = std::sqrt(v * c.inverse_correction2) + c.epsilon;
@@ -43,7 +43,7 @@ AdamW::AdamW(const AdamWOptions& options, std::vector<model::ParameterInfo> para
       first_(buffer_floats),
       second_(buffer_floats) {}
 
-void AdamW::Step(std::span<float> values, std::span<const float> gradients,
+void AdamW::Step(std::span<float> values, std::span<float> gradients,
                  double learning_rate, double gradient_scale) {
   SS_CHECK(values.size() == first_.size() && gradients.size() >= first_.size());
   ++steps_;
@@ -67,25 +67,6 @@ void AdamW::Step(std::span<float> values, std::span<const float> gradients,
     UpdateRange(values.data() + at, gradients.data() + at, first_.data() + at,
                 second_.data() + at, info.count, c);
   }
-}
-
-double GlobalNorm(std::span<const float> gradients) {
-  // Independent partial sums let the compiler vectorise; their order is fixed.
-  constexpr size_t kLanes = 8;
-  std::array<double, kLanes> sums{};
-  size_t i = 0;
-  for (; i + kLanes <= gradients.size(); i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      const auto value = static_cast<double>(gradients[i + lane]);
-      sums[lane] += value * value;
-    }
-  }
-  for (; i < gradients.size(); ++i) {
-    sums[0] += static_cast<double>(gradients[i]) * static_cast<double>(gradients[i]);
-  }
-  double total = 0;
-  for (double sum : sums) total += sum;
-  return std::sqrt(total);
 }
 
 }  // namespace stepslack::train

@@ -5,14 +5,13 @@
 
 #include "stepslack/base/digest.h"
 #include "stepslack/base/file.h"
-#include "stepslack/model/state_file.h"
 
 namespace stepslack::train {
 namespace {
 
 using base::Json;
 
-constexpr std::string_view kSchema = "stepslack.checkpoint/1";
+constexpr std::string_view kSchema = "stepslack.checkpoint/2";
 
 Json Numbers(const std::vector<double>& values) {
   return Json(Json::Array(values.begin(), values.end()));
@@ -30,6 +29,7 @@ Json CursorJson(const TrainCursor& cursor) {
   json.Set("samples", cursor.samples);
   json.Set("restarts", cursor.restarts);
   json.Set("train_seconds", cursor.train_seconds);
+  json.Set("tuned_bucket_bytes", cursor.tuned_bucket_bytes);
   json.Set("rank_cpu_seconds", Numbers(cursor.rank_cpu_seconds));
   json.Set("target_reached", cursor.target.reached);
   json.Set("seconds_to_target", cursor.target.seconds_to);
@@ -45,6 +45,7 @@ TrainCursor ReadCursor(const Json& json) {
   cursor.samples = json["samples"].AsInt();
   cursor.restarts = static_cast<int>(json["restarts"].AsInt());
   cursor.train_seconds = json["train_seconds"].AsDouble();
+  cursor.tuned_bucket_bytes = json["tuned_bucket_bytes"].AsInt();
   cursor.rank_cpu_seconds = ReadNumbers(json["rank_cpu_seconds"]);
   cursor.target.reached = json["target_reached"].AsBool();
   cursor.target.seconds_to = json["seconds_to_target"].AsDouble();
@@ -54,94 +55,96 @@ TrainCursor ReadCursor(const Json& json) {
   return cursor;
 }
 
-// One array a parameter and kind, under "value.", "moment1." and "moment2.".
-void AddArrays(model::StateFile& state, std::string_view kind,
-               const std::vector<model::ParameterInfo>& parameters,
-               std::span<const float> buffer) {
-  for (const model::ParameterInfo& info : parameters) {
-    model::StateArray& array = state.arrays[std::string(kind) + info.name];
-    array.shape = info.shape;
-    const auto first = buffer.begin() + info.offset;
-    array.values.assign(first, first + info.count);
-  }
-}
-
-// False when an array is missing or has another shape.
-bool TakeArrays(const model::StateFile& state, std::string_view kind,
-                const std::vector<model::ParameterInfo>& parameters,
-                std::span<float> buffer) {
-  for (const model::ParameterInfo& info : parameters) {
-    const auto found = state.arrays.find(std::string(kind) + info.name);
-    if (found == state.arrays.end() || found->second.shape != info.shape) return false;
-    std::copy(found->second.values.begin(), found->second.values.end(),
-              buffer.begin() + info.offset);
-  }
-  return true;
-}
-
 }  // namespace
 
+void AddState(std::string_view name, const std::vector<model::ParameterInfo>& layout,
+              std::span<float> buffer, std::vector<NamedArray>& arrays) {
+  if (layout.empty()) {
+    arrays.push_back(
+        {std::string(name), {static_cast<int64_t>(buffer.size())}, buffer});
+    return;
+  }
+  for (const model::ParameterInfo& info : layout) {
+    arrays.push_back({std::string(name) + "." + info.name, info.shape,
+                      buffer.subspan(static_cast<size_t>(info.offset),
+                                     static_cast<size_t>(info.count))});
+  }
+}
+
 std::string PlanDigest(const record::TrainPlan& plan) {
-  // A time-out, a trace or an injected fault does not change what is trained: a user
-  // may correct those and still resume.
+  // These do not change what is trained: a user may correct them and still resume.
   const record::TrainPlan defaults;
   record::TrainPlan effective = plan;
   // The data's own digest is kept beside this one: where the files lie does not matter.
   effective.inputs_path = base::FileName(plan.inputs_path);
   effective.targets_path = base::FileName(plan.targets_path);
   effective.timeout_seconds = defaults.timeout_seconds;
-  effective.checkpoint_every_samples = defaults.checkpoint_every_samples;
+  // With compression a checkpoint gathers what was not sent yet, which changes bits.
+  if (plan.compression == "none") {
+    effective.checkpoint_every_samples = defaults.checkpoint_every_samples;
+  }
   effective.trace_first_step = defaults.trace_first_step;
   effective.trace_steps = defaults.trace_steps;
+  effective.loader_threads = defaults.loader_threads;
+  effective.prefetch_batches = defaults.prefetch_batches;
+  effective.keep_checkpoints = defaults.keep_checkpoints;
+  effective.async_checkpoint = defaults.async_checkpoint;
+  effective.hash_every_steps = defaults.hash_every_steps;
+  effective.export_torchscript = defaults.export_torchscript;
+  effective.link_latency_us = defaults.link_latency_us;
+  effective.link_megabits = defaults.link_megabits;
+  effective.link_loss = defaults.link_loss;
+  effective.fault = defaults.fault;
+  effective.fault_step = defaults.fault_step;
   effective.fault_rank = defaults.fault_rank;
   effective.fault_sleep_ms = defaults.fault_sleep_ms;
   return base::Sha256Of(record::ToJson(effective).Dump(-1));
 }
 
-base::Status SaveCheckpoint(const std::string& path, const record::TrainPlan& plan,
-                            const TrainCursor& cursor, const Encoding& encoding,
-                            model::Network& network, AdamW& optimizer) {
+std::string CheckpointText(const record::TrainPlan& plan, const TrainCursor& cursor,
+                           const base::Json& data) {
   Json text;
   text.Set("schema", kSchema);
   text.Set("plan_sha256", PlanDigest(plan));
   text.Set("cursor", CursorJson(cursor));
-  text.Set("channel_scale", Numbers(encoding.channel_scale));
-  text.Set("target_scale", encoding.target_scale);
-  model::StateFile state;
-  state.text = text.Dump(-1);
-  AddArrays(state, "value.", network.parameters(), network.values());
-  AddArrays(state, "moment1.", network.parameters(), optimizer.first_moment());
-  AddArrays(state, "moment2.", network.parameters(), optimizer.second_moment());
-  SS_TRY(const std::string bytes, model::EncodeState(state));
-  return base::WriteFileAtomic(path, bytes);
+  text.Set("data", data);
+  return text.Dump(-1);
 }
 
-base::Result<Restored> LoadCheckpoint(const std::string& path,
-                                      const record::TrainPlan& plan,
-                                      model::Network& network, AdamW& optimizer) {
-  SS_TRY(const std::string bytes, base::ReadFile(path));
-  SS_TRY(const model::StateFile state, model::DecodeState(bytes, path));
+base::Result<TrainCursor> TakeCheckpoint(const model::StateFile& state,
+                                         const std::string& path,
+                                         const record::TrainPlan& plan,
+                                         const base::Json& data,
+                                         std::span<const NamedArray> arrays) {
   SS_TRY(const Json text, base::ParseJson(state.text, path));
   if (text["schema"].AsString() != kSchema ||
       text["plan_sha256"].AsString() != PlanDigest(plan)) {
     return base::Fail("TRAIN-0010", base::ExitCode::kInput,
                       "the checkpoint was written by another plan", path,
-                      "use a new folder, or delete the checkpoint to start afresh");
+                      "use a new folder, or delete the checkpoints to start afresh");
   }
-  const auto& parameters = network.parameters();
-  if (!TakeArrays(state, "value.", parameters, network.values()) ||
-      !TakeArrays(state, "moment1.", parameters, optimizer.first_moment()) ||
-      !TakeArrays(state, "moment2.", parameters, optimizer.second_moment())) {
+  // As text: what was read back must be what was written.
+  if (text["data"].Dump(-1) != data.Dump(-1)) {
+    return base::Fail("TRAIN-0013", base::ExitCode::kInput,
+                      "the data have changed since the checkpoint was written", path,
+                      "delete the checkpoints to train on the new data");
+  }
+  for (const NamedArray& array : arrays) {
+    const auto found = state.arrays.find(array.name);
+    if (found != state.arrays.end() && found->second.shape == array.shape &&
+        found->second.values.size() == array.values.size()) {
+      continue;
+    }
     return base::Fail("TRAIN-0011", base::ExitCode::kIntegrity,
-                      "the checkpoint does not hold the parameters of this network",
-                      path, "delete the checkpoint to start afresh");
+                      "the checkpoint does not hold `" + array.name +
+                          "` as this network and optimizer need it",
+                      path, "delete the checkpoints to start afresh");
   }
-  Restored restored;
-  restored.cursor = ReadCursor(text["cursor"]);
-  restored.encoding.channel_scale = ReadNumbers(text["channel_scale"]);
-  restored.encoding.target_scale = text["target_scale"].AsDouble();
-  optimizer.set_steps(restored.cursor.steps);
-  return restored;
+  for (const NamedArray& array : arrays) {
+    const std::vector<float>& values = state.arrays.at(array.name).values;
+    std::copy(values.begin(), values.end(), array.values.begin());
+  }
+  return ReadCursor(text["cursor"]);
 }
 
 }  // namespace stepslack::train

@@ -1,4 +1,4 @@
-// metrics.rank<k>.jsonl: one record a line, visible to a watcher within a second.
+// The metrics of a rank: one record a line, visible to a watcher within a second.
 #pragma once
 
 #include <cstdint>

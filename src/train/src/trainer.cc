@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "dihedral.h"
 #include "evaluation.h"
 #include "process_usage.h"
 #include "schedule.h"
@@ -20,25 +19,43 @@ namespace {
 
 using base::NowNs;
 
-model::NetworkOptions NetworkOptionsOf(const record::TrainPlan& plan, int planes,
-                                       int world_size) {
+model::NetworkOptions NetworkOptionsOf(const record::TrainPlan& plan,
+                                       const SampleSource& source,
+                                       comm::Communicator& communicator) {
   model::NetworkOptions options;
-  options.input_planes = planes;
+  options.input_planes = source.planes();
   options.base_channels = plan.base_channels;
   options.levels = plan.levels;
   options.seed = plan.seed;
-  options.gradient_tail = world_size;  // one loss a rank travels with the gradients
+  // One loss a rank travels with the gradients.
+  options.gradient_tail = communicator.world_size();
+  options.architecture = plan.model;
+  options.hidden = plan.hidden;
+  options.stem = plan.stem;
+  options.norm = plan.norm;
+  options.loss = plan.loss;
+  options.precision = plan.precision;
+  options.outputs = source.outputs();
+  options.node_targets = source.targets_per_node();
+  if (communicator.world_size() > 1 && plan.synchronise) {
+    options.sum_over_ranks = [&communicator](std::span<double> values) {
+      return communicator.AllReduceSum(values);
+    };
+  }
   return options;
 }
 
-AdamWOptions AdamWOptionsOf(const record::TrainPlan& plan) {
-  AdamWOptions options;
-  options.weight_decay = plan.weight_decay;
-  return options;
-}
-
-ReducerOptions ReducerOptionsOf(const record::TrainPlan& plan) {
-  return {plan.first_bucket_bytes, plan.bucket_bytes, plan.overlap, plan.synchronise};
+// Gradients lie where the transport adds them up without a copy, if it has such memory.
+base::Status ShareGradients(model::NetworkOptions& options,
+                            comm::Communicator& communicator) {
+  SS_TRY(const int64_t floats, model::Network::GradientFloats(options));
+  SS_TRY(const std::span<std::byte> shared,
+         communicator.AllocateShared(static_cast<size_t>(floats) * sizeof(float)));
+  if (shared.empty()) return {};
+  // Zero bytes are floats of value zero; the memory holds nothing else.
+  options.gradient_memory = {reinterpret_cast<float*>(shared.data()),
+                             static_cast<size_t>(floats)};
+  return {};
 }
 
 // Short fingerprint of the samples of one batch on one rank.
@@ -61,44 +78,48 @@ void Trainer::FillTimes(const StepClock& clock, record::StepRecord& record) {
 
 base::Result<std::unique_ptr<Trainer>> Trainer::Create(
     const std::string& run_folder, const record::TrainPlan& plan,
-    comm::Communicator& communicator) {
-  SS_TRY(MapSet maps, MapSet::Load(plan));
-  const model::NetworkOptions options =
-      NetworkOptionsOf(plan, maps.planes(), communicator.world_size());
+    const comm::ConnectionFacts& connection, comm::Communicator& communicator) {
+  SS_TRY(std::unique_ptr<SampleSource> source, OpenSampleSource(plan));
+  model::NetworkOptions options = NetworkOptionsOf(plan, *source, communicator);
+  SS_RETURN_IF_ERROR(ShareGradients(options, communicator));
   SS_TRY(model::Network network, model::Network::Create(options));
-  SS_RETURN_IF_ERROR(network.CheckMapSize(maps.height(), maps.width()));
-  std::unique_ptr<Trainer> trainer(
-      new Trainer(run_folder, plan, communicator, std::move(maps), std::move(network)));
+  SS_RETURN_IF_ERROR(network.CheckMapSize(source->height(), source->width()));
+  std::unique_ptr<Trainer> trainer(new Trainer(run_folder, plan, connection,
+                                               communicator, std::move(source),
+                                               std::move(network)));
   SS_RETURN_IF_ERROR(trainer->StartOrResume());
   return trainer;
 }
 
 Trainer::Trainer(std::string run_folder, const record::TrainPlan& plan,
-                 comm::Communicator& communicator, MapSet maps, model::Network network)
+                 const comm::ConnectionFacts& connection,
+                 comm::Communicator& communicator, std::unique_ptr<SampleSource> source,
+                 model::Network network)
     : run_folder_(std::move(run_folder)),
       plan_(plan),
+      connection_(connection),
       communicator_(communicator),
-      maps_(std::move(maps)),
+      source_(std::move(source)),
       network_(std::move(network)),
-      optimizer_(AdamWOptionsOf(plan), network_.parameters(), network_.values().size()),
-      reducer_(ReducerOptionsOf(plan), network_.parameters(), network_.gradients(),
-               communicator),
+      optimizer_(MakeOptimizer(plan, network_.parameters(), network_.values().size())),
+      reducer_(ReducerOptionsOf(plan, communicator), network_.parameters(),
+               network_.values().size(), network_.gradients(), communicator),
       sampler_(plan.train_indices, plan.global_batch, plan.samples, plan.seed),
       tracer_(plan.trace_first_step, plan.trace_steps),
-      ladder_(plan.hash_every_steps) {
+      ladder_(plan.hash_every_steps),
+      checkpoints_({run_folder_, plan.keep_checkpoints, plan.async_checkpoint}) {
   network_.OnGradientReady([this](size_t parameter) { reducer_.Ready(parameter); });
 }
 
 base::Status Trainer::StartOrResume() {
-  // Rank 0 decides for all, so that a file system that lags can not split the group.
-  std::byte resume{base::PathExists(base::JoinPath(run_folder_, "checkpoint.pt"))};
-  SS_RETURN_IF_ERROR(communicator_.Broadcast(std::span(&resume, 1), 0));
-  if (resume != std::byte{0}) {
-    SS_RETURN_IF_ERROR(Restore());
+  SS_TRY(const auto found, FindCheckpoint(run_folder_, communicator_));
+  if (found.has_value()) {
+    SS_RETURN_IF_ERROR(Restore(*found));
   } else {
     SS_RETURN_IF_ERROR(
         communicator_.Broadcast(std::as_writable_bytes(network_.values()), 0));
   }
+  loader_.emplace(*source_, sampler_, LoaderOptionsOf());
   trace_base_ns_ = NowNs();
   SS_RETURN_IF_ERROR(communicator_.Broadcast(
       std::as_writable_bytes(std::span(&trace_base_ns_, 1)), 0));
@@ -108,19 +129,48 @@ base::Status Trainer::StartOrResume() {
   rank_facts_ = record::RankFacts();
   SS_RETURN_IF_ERROR(
       base::WriteFileAtomic(RankFile("host", "json"), rank_facts_.Dump() + "\n"));
-  SS_TRY(metrics_, MetricsLog::Open(RankFile("metrics", "jsonl"), cursor_.steps));
+  SS_TRY(metrics_,
+         MetricsLog::Open(
+             base::JoinPath(run_folder_, record::MetricsFileName(communicator_.rank())),
+             cursor_.steps));
   return {};
 }
 
-base::Status Trainer::Restore() {
-  const std::string path = base::JoinPath(run_folder_, "checkpoint.pt");
-  SS_TRY(const Restored restored, LoadCheckpoint(path, plan_, network_, optimizer_));
-  if (!(restored.encoding == maps_.encoding())) {
-    return base::Fail("TRAIN-0013", base::ExitCode::kInput,
-                      "the data have changed since the checkpoint was written", path,
-                      "delete the checkpoint to train on the new data");
+LoaderOptions Trainer::LoaderOptionsOf() const {
+  LoaderOptions options;
+  options.threads = plan_.loader_threads;
+  options.prefetch = plan_.prefetch_batches;
+  options.rank = communicator_.rank();
+  options.world_size = communicator_.world_size();
+  options.transforms = plan_.augment ? source_->Transforms(plan_.augment_turns) : 1;
+  options.done = cursor_.samples;
+  options.parts = static_cast<size_t>(plan_.accumulation);
+  return options;
+}
+
+std::vector<NamedArray> Trainer::State() {
+  const std::vector<model::ParameterInfo>& layout = network_.parameters();
+  std::vector<NamedArray> arrays;
+  AddState("value", layout, network_.values(), arrays);
+  if (!network_.statistics().empty()) {
+    AddState("statistics", network_.statistics_layout(), network_.statistics(), arrays);
   }
-  cursor_ = restored.cursor;
+  for (const StateView& view : optimizer_->state()) {
+    AddState(view.name, layout, view.values, arrays);
+  }
+  for (const StateView& view : reducer_.state()) {
+    AddState(view.name, layout, view.values, arrays);
+  }
+  return arrays;
+}
+
+base::Status Trainer::Restore(const FoundCheckpoint& found) {
+  SS_TRY(cursor_,
+         TakeCheckpoint(found.state, found.path, plan_, source_->Facts(), State()));
+  optimizer_->set_steps(cursor_.steps);
+  reducer_.AfterRestore();
+  reducer_.set_tuned_bucket_bytes(cursor_.tuned_bucket_bytes);
+  skipped_checkpoints_ = found.skipped;
   ++cursor_.restarts;
   earlier_seconds_ = cursor_.train_seconds;
   const auto rank = static_cast<size_t>(communicator_.rank());
@@ -131,9 +181,7 @@ base::Status Trainer::Restore() {
   for (size_t gone = ranks; rank == 0 && gone < cpu.size(); ++gone) {
     earlier_cpu_seconds_ += cpu[gone];
   }
-  // Counted on disk at once, after every rank has read the file.
-  SS_RETURN_IF_ERROR(communicator_.Barrier());
-  return SaveNow();
+  return SaveNow();  // so that this restart is counted even if it comes to nothing
 }
 
 bool Trainer::Due(int64_t before, int64_t every) const {
@@ -145,6 +193,7 @@ base::Status Trainer::Run() {
   while (true) {
     const GlobalBatch batch = sampler_.BatchAfter(cursor_.samples);
     if (batch.indices.empty()) break;
+    SS_RETURN_IF_ERROR(checkpoints_.Poll());
     const int64_t before = cursor_.samples;
     SS_RETURN_IF_ERROR(TrainStep(batch));
     if (Due(before, plan_.eval_every_samples)) SS_RETURN_IF_ERROR(EvaluateNow());
@@ -183,9 +232,7 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   SS_RETURN_IF_ERROR(ComputeGradients(batch, share, clock));
   SS_TRY(record.loss, GlobalLoss());
   const auto batch_size = static_cast<int64_t>(batch.indices.size());
-  record.learning_rate =
-      LearningRate({plan_.learning_rate, plan_.warmup_samples, plan_.samples},
-                   cursor_.samples, batch_size);
+  record.learning_rate = LearningRate(ScheduleOf(plan_), cursor_.samples, batch_size);
   SS_TRY(record.grad_norm, ApplyGradients(record.learning_rate));
   clock.optimizer_ns = NowNs();
   if (traced) TraceStep(step, clock);
@@ -206,53 +253,30 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   return status_->Stepped(record);
 }
 
-void Trainer::FillBatch(int64_t epoch, std::span<const int64_t> share) {
-  const auto pixels = static_cast<size_t>(maps_.pixels());
-  const size_t planes = static_cast<size_t>(maps_.planes()) * pixels;
-  batch_inputs_.resize(std::max(batch_inputs_.size(), share.size() * planes));
-  batch_targets_.resize(std::max(batch_targets_.size(), share.size() * pixels));
-  const int transforms =
-      plan_.augment_turns ? DihedralCount(maps_.height(), maps_.width()) : kFlipCount;
-  for (size_t i = 0; i < share.size(); ++i) {
-    const int transform =
-        plan_.augment ? sampler_.Transform(epoch, share[i], transforms) : 0;
-    maps_.EncodeInputs(share[i], transform,
-                       std::span(batch_inputs_).subspan(i * planes, planes));
-    maps_.EncodeTarget(share[i], transform,
-                       std::span(batch_targets_).subspan(i * pixels, pixels));
-  }
-}
-
 base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
                                        std::span<const int64_t> share,
                                        StepClock& clock) {
-  FillBatch(batch.epoch, share);
-  clock.data_ns = NowNs();
+  SS_TRY(const LoadedBatch* loaded, loader_->Next());
+  SS_CHECK(loaded->global.indices == batch.indices);
+  clock.data_ns = clock.forward_ns = NowNs();
   const bool hashed = ladder_.Covers(cursor_.steps + 1);
   if (hashed) {
     ladder_.Samples(share);
     ladder_.Parameters(network_.values());
   }
-  reducer_.Begin();
-  // The local gradient is whole only while nothing of it is exchanged.
-  reducer_.set_accumulating(hashed);
-  if (!share.empty()) {
-    // Summed over ranks this is the mean over the global batch, however it is split. A
-    // rank that exchanges nothing takes the mean over its own samples.
-    const size_t divisor = plan_.synchronise ? batch.indices.size() : share.size();
-    const model::Batch inputs{static_cast<int64_t>(share.size()), maps_.height(),
-                              maps_.width(), batch_inputs_.data(),
-                              batch_targets_.data()};
-    SS_TRY(const double loss,
-           network_.Forward(inputs, 1.0 / static_cast<double>(divisor)));
-    const std::span<float> gradients = network_.gradients();
-    const size_t slot =
-        network_.values().size() + static_cast<size_t>(communicator_.rank());
-    gradients[slot] = static_cast<float>(loss);
-    clock.forward_ns = NowNs();
-    SS_RETURN_IF_ERROR(network_.Backward());
-  } else {
-    clock.forward_ns = clock.data_ns;
+  reducer_.Begin(cursor_.steps + 1);
+  // Summed over ranks and parts this is the mean over the global batch, however it is
+  // split. A rank that exchanges nothing takes the mean over its own samples.
+  const size_t divisor = plan_.synchronise ? batch.indices.size() : share.size();
+  const size_t parts = loaded->batch.parts();
+  for (size_t part = 0; part < parts; ++part) {
+    const model::Batch samples = loaded->batch.Part(part);
+    // Never the last, unless the share is empty. Batch statistics over ranks are a
+    // collective: every rank computes every part.
+    if (samples.samples == 0 && plan_.norm != "sync_batch") continue;
+    // A hashed step exchanges nothing before the local gradient is whole.
+    SS_RETURN_IF_ERROR(ComputePart(samples, 1.0 / static_cast<double>(divisor),
+                                   part + 1 == parts && !hashed, clock));
   }
   // What hashing costs is not blamed on the communication.
   const auto gradient = network_.gradients().first(network_.values().size());
@@ -263,6 +287,18 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
   clock.comm_ns = NowNs();
   if (hashed) ladder_.ReducedGradient(gradient);
   return {};
+}
+
+base::Status Trainer::ComputePart(const model::Batch& part, double weight, bool last,
+                                  StepClock& clock) {
+  const int64_t start_ns = NowNs();
+  SS_TRY(const double loss, network_.Forward(part, weight));
+  // In place before the backward pass, which sends it with the first bucket.
+  const auto rank = static_cast<size_t>(communicator_.rank());
+  network_.gradients()[network_.values().size() + rank] += static_cast<float>(loss);
+  clock.forward_ns += NowNs() - start_ns;  // of all parts together
+  reducer_.set_accumulating(!last);
+  return network_.Backward();
 }
 
 base::Result<double> Trainer::GlobalLoss() {
@@ -285,18 +321,21 @@ base::Result<double> Trainer::GlobalLoss() {
 base::Result<double> Trainer::ApplyGradients(double learning_rate) {
   const std::span<float> gradients = network_.gradients();
   const std::span<float> own = gradients.first(network_.values().size());
-  const double norm = GlobalNorm(own);
+  const double norm = reducer_.gradient_norm();
   if (!std::isfinite(norm)) {
-    return base::Fail("TRAIN-0021", base::ExitCode::kFinding,
-                      "the gradient is not finite any more",
-                      "rank " + std::to_string(communicator_.rank()) + ", step " +
-                          std::to_string(cursor_.steps + 1),
-                      "lower learning_rate or set clip_norm");
+    // Of the sum over ranks, so every rank stops here in the same step.
+    return base::Fail(
+        "TRAIN-0021", base::ExitCode::kFinding,
+        "the gradient of " + reducer_.NotFiniteParameter() + " is not finite any more",
+        "rank " + std::to_string(communicator_.rank()) + ", step " +
+            std::to_string(cursor_.steps + 1),
+        "lower learning_rate or set clip_norm");
   }
   const bool clip = plan_.clip_norm > 0 && norm > plan_.clip_norm;
-  optimizer_.Step(network_.values(), own, learning_rate,
-                  clip ? plan_.clip_norm / norm : 1.0);
-  std::fill(gradients.begin(), gradients.end(), 0.0F);
+  optimizer_->Step(network_.values(), own, learning_rate,
+                   clip ? plan_.clip_norm / norm : 1.0);
+  const std::span<float> losses = gradients.subspan(own.size());
+  std::fill(losses.begin(), losses.end(), 0.0F);
   return norm;
 }
 
@@ -315,11 +354,25 @@ double Trainer::TrainSeconds() const {
   return earlier_seconds_ + 1e-9 * static_cast<double>(NowNs() - first_step_ns_);
 }
 
+// Ranks see different samples, so their running statistics differ: the model's are
+// their mean.
+base::Status Trainer::AgreeOnStatistics() {
+  const std::span<float> statistics = network_.statistics();
+  if (statistics.empty() || communicator_.world_size() == 1 || !plan_.synchronise) {
+    return {};
+  }
+  SS_RETURN_IF_ERROR(communicator_.AllReduceSum(statistics));
+  const auto ranks = static_cast<float>(communicator_.world_size());
+  for (float& value : statistics) value /= ranks;
+  return {};
+}
+
 base::Status Trainer::EvaluateNow() {
   const int64_t start_ns = NowNs();
+  SS_RETURN_IF_ERROR(AgreeOnStatistics());
   SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kEvaluating));
   SS_TRY(const EvaluationResult result,
-         Evaluate(plan_.validation_indices, maps_, network_, communicator_));
+         Evaluate(plan_.validation_indices, *source_, network_, communicator_));
   const int64_t end_ns = NowNs();
   if (plan_.trace_steps > 0) tracer_.AddSpan("eval", start_ns, end_ns);
 
@@ -330,7 +383,7 @@ base::Status Trainer::EvaluateNow() {
   record.eval_seconds = 1e-9 * static_cast<double>(end_ns - start_ns);
   record.loss = result.loss;
   record.relative_mae = result.relative_mae;
-  record.mae_mv = result.mae_mv;
+  record.mae_mv = result.mae;
   TargetWatch& target = cursor_.target;
   if (!target.reached && plan_.target_relative_mae > 0 &&
       result.relative_mae <= plan_.target_relative_mae) {
@@ -349,6 +402,7 @@ base::Status Trainer::EvaluateNow() {
 base::Status Trainer::CheckpointNow() {
   const int64_t start_ns = NowNs();
   SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kCheckpointing));
+  SS_RETURN_IF_ERROR(AgreeOnStatistics());
   SS_RETURN_IF_ERROR(metrics_->Flush());  // never behind the checkpoint
   const double cpu = earlier_cpu_seconds_ + ProcessCpuSeconds();
   SS_TRY(const std::vector<std::string> all,
@@ -358,6 +412,8 @@ base::Status Trainer::CheckpointNow() {
     cursor_.rank_cpu_seconds.push_back(std::strtod(text.c_str(), nullptr));
   }
   cursor_.train_seconds = TrainSeconds();
+  cursor_.tuned_bucket_bytes = reducer_.tuned_bucket_bytes();
+  SS_RETURN_IF_ERROR(reducer_.CollectResidual());
   SS_RETURN_IF_ERROR(SaveNow());
   status_->Checkpointed(cursor_.steps);
   if (plan_.trace_steps > 0) tracer_.AddSpan("checkpoint", start_ns, NowNs());
@@ -366,8 +422,8 @@ base::Status Trainer::CheckpointNow() {
 
 base::Status Trainer::SaveNow() {
   if (communicator_.rank() != 0) return {};
-  return SaveCheckpoint(base::JoinPath(run_folder_, "checkpoint.pt"), plan_, cursor_,
-                        maps_.encoding(), network_, optimizer_);
+  return checkpoints_.Save(cursor_.steps,
+                           CheckpointText(plan_, cursor_, source_->Facts()), State());
 }
 
 }  // namespace stepslack::train

@@ -8,17 +8,21 @@
 #include <string>
 #include <vector>
 
-#include "adamw.h"
 #include "checkpoint.h"
+#include "checkpoint_folder.h"
+#include "checkpoint_writer.h"
 #include "hash_ladder.h"
-#include "map_set.h"
+#include "loader.h"
 #include "metrics_log.h"
+#include "optimizer.h"
 #include "reducer.h"
+#include "sample_source.h"
 #include "sampler.h"
 #include "status_file.h"
 #include "step_counters.h"
 #include "stepslack/base/result.h"
 #include "stepslack/comm/communicator.h"
+#include "stepslack/comm/connect.h"
 #include "stepslack/model/network.h"
 #include "stepslack/record/run_record.h"
 #include "stepslack/record/train_plan.h"
@@ -28,13 +32,12 @@ namespace stepslack::train {
 
 class Trainer {
  public:
-  // Reads the data, builds the network and restores DIR/checkpoint.pt if there is one.
-  // `plan` and `communicator` must outlive the trainer. Every rank must call this, and
-  // Run, with the same plan. Errors: TRAIN-0013 the data have changed since the
-  // checkpoint, and those of the parts.
+  // Reads the data, builds the network and restores the newest checkpoint of the folder
+  // if there is one. `plan` and `communicator` must outlive the trainer. Every rank
+  // must call this, and Run, with the same plan. Errors: those of the parts.
   static base::Result<std::unique_ptr<Trainer>> Create(
       const std::string& run_folder, const record::TrainPlan& plan,
-      comm::Communicator& communicator);
+      const comm::ConnectionFacts& connection, comm::Communicator& communicator);
 
   // Trains to plan.samples, then writes predictions, trace and run.json. Errors:
   // TRAIN-0020 a loss and TRAIN-0021 a gradient is not finite, TRAIN-0022 the ranks end
@@ -43,7 +46,8 @@ class Trainer {
 
  private:
   Trainer(std::string run_folder, const record::TrainPlan& plan,
-          comm::Communicator& communicator, MapSet maps, model::Network network);
+          const comm::ConnectionFacts& connection, comm::Communicator& communicator,
+          std::unique_ptr<SampleSource> source, model::Network network);
 
   // Moments at which the phases of a step end.
   struct StepClock {
@@ -53,17 +57,23 @@ class Trainer {
 
   static void FillTimes(const StepClock& clock, record::StepRecord& record);
   base::Status StartOrResume();
-  base::Status Restore();
+  base::Status Restore(const FoundCheckpoint& found);
+  std::vector<NamedArray> State();
   base::Status TrainStep(const GlobalBatch& batch);
   base::Status ComputeGradients(const GlobalBatch& batch,
                                 std::span<const int64_t> share, StepClock& clock);
-  void FillBatch(int64_t epoch, std::span<const int64_t> share);
+  // Forward and backward pass of one part of this rank's share.
+  base::Status ComputePart(const model::Batch& part, double weight, bool last,
+                           StepClock& clock);
+  LoaderOptions LoaderOptionsOf() const;
   base::Result<double> GlobalLoss();
   base::Result<double> ApplyGradients(double learning_rate);
   void TraceStep(int64_t step, const StepClock& clock);
+  base::Status AgreeOnStatistics();
   base::Status EvaluateNow();
   base::Status CheckpointNow();
   base::Status SaveNow();
+  std::vector<StateView> StateViews();  // of optimizer and gradient exchange
   bool Due(int64_t before, int64_t every) const;
   double TrainSeconds() const;
 
@@ -72,15 +82,18 @@ class Trainer {
   base::Status Predict(record::RunSummary& summary);
   base::Status GatherRanks(record::RunSummary& summary);
   void FillSummary(record::RunSummary& summary) const;
+  void FillTags(record::RunSummary& summary) const;
+  void FillDataFacts(record::RunSummary& summary) const;
   std::string ParametersDigest();
   std::string RankFile(const char* stem, const char* extension) const;
 
   std::string run_folder_;
   const record::TrainPlan& plan_;
+  comm::ConnectionFacts connection_;
   comm::Communicator& communicator_;
-  MapSet maps_;
+  std::unique_ptr<SampleSource> source_;
   model::Network network_;
-  AdamW optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   Reducer reducer_;
   Sampler sampler_;
   Tracer tracer_;
@@ -97,8 +110,9 @@ class Trainer {
   double startup_seconds_ = 0;
   int64_t trace_base_ns_ = 0;  // the same on every rank
 
-  std::vector<float> batch_inputs_;
-  std::vector<float> batch_targets_;
+  int skipped_checkpoints_ = 0;  // damaged ones
+  CheckpointWriter checkpoints_;
+  std::optional<Loader> loader_;  // last: its threads read the source
 };
 
 }  // namespace stepslack::train

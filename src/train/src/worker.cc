@@ -9,7 +9,8 @@
 #include "plan_check.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/json.h"
-#include "stepslack/comm/rank_environment.h"
+#include "stepslack/comm/connect.h"
+#include "stepslack/comm/flight_recorder.h"
 #include "stepslack/model/runtime.h"
 #include "stepslack/record/run_record.h"
 #include "stepslack/record/run_status.h"
@@ -52,9 +53,35 @@ void WriteFailure(const std::string& run_folder, const base::Error& error,
   record::MarkRunFailed(run_folder, summary.failure, world_size);
 }
 
+comm::ConnectOptions ConnectOptionsOf(const record::TrainPlan& plan) {
+  comm::ConnectOptions options;
+  options.backend = plan.backend;
+  options.timeout_seconds = plan.timeout_seconds;
+  options.link.latency_us = plan.link_latency_us;
+  options.link.megabits = plan.link_megabits;
+  options.link.loss = plan.link_loss;
+  options.link.seed = plan.seed;
+  options.message_bytes = plan.bucket_bytes;
+  return options;
+}
+
+// Best effort: which collective each rank was in when it gave up.
+void DumpFlightRecord(const std::string& run_folder, const record::TrainPlan& plan,
+                      comm::Communicator& communicator) {
+  comm::FlightFacts facts;
+  facts.rank = communicator.rank();
+  facts.world_size = communicator.world_size();
+  facts.transport = communicator.transport_name();
+  facts.timeout_seconds = plan.timeout_seconds;
+  const std::string path =
+      base::JoinPath(run_folder, comm::FlightFileName(communicator.rank()));
+  (void)comm::WriteFlightRecord(path, communicator.TakeRecords(), {}, facts);
+}
+
 base::Status TrainOn(const std::string& run_folder, const record::TrainPlan& plan,
+                     const comm::ConnectionFacts& connection,
                      comm::Communicator& communicator) {
-  SS_TRY(auto trainer, Trainer::Create(run_folder, plan, communicator));
+  SS_TRY(auto trainer, Trainer::Create(run_folder, plan, connection, communicator));
   SS_RETURN_IF_ERROR(trainer->Run());
   return communicator.Barrier();  // nobody leaves while another still needs it
 }
@@ -62,14 +89,17 @@ base::Status TrainOn(const std::string& run_folder, const record::TrainPlan& pla
 }  // namespace
 
 base::Status RunWorker(const std::string& run_folder) {
-  SS_TRY(const comm::RankEnvironment environment, comm::ReadRankEnvironment());
+  SS_TRY(const record::RankEnvironment environment, record::ReadRankEnvironment());
   SS_TRY(const record::TrainPlan plan, ReadPlan(run_folder));
   if (environment.rank == 0) SS_RETURN_IF_ERROR(RemoveOldSummary(run_folder));
   model::ConfigureRuntime();
-  SS_TRY(auto communicator, comm::Connect(environment, plan.timeout_seconds));
-  base::Status status = TrainOn(run_folder, plan, *communicator);
+  comm::ConnectionFacts connection;
+  SS_TRY(auto communicator,
+         comm::Connect(environment, ConnectOptionsOf(plan), &connection));
+  base::Status status = TrainOn(run_folder, plan, connection, *communicator);
   if (!status.has_value()) {
     communicator->MarkFailed();
+    DumpFlightRecord(run_folder, plan, *communicator);
     if (environment.rank == 0) {
       WriteFailure(run_folder, status.error(), environment.world_size);
     }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "stepslack/base/process.h"
@@ -45,6 +46,11 @@ void ConfigureLibraries(char** argv) {
     const char* value = std::getenv(name);
     complete = complete && value != nullptr && std::string_view(value) == "1";
     setenv(name, "1", 1);
+  }
+  const std::string blas = stepslack::base::OpenBlasCoreType();
+  if (!blas.empty() && std::getenv("OPENBLAS_CORETYPE") == nullptr) {
+    setenv("OPENBLAS_CORETYPE", blas.c_str(), 0);
+    complete = false;
   }
   if (complete || std::getenv(kConfigured) != nullptr) return;
   setenv(kConfigured, "1", 1);

@@ -107,6 +107,7 @@ TEST(RunWorker, AFinishedRunStartedAgainGivesTheSameResult) {
 TEST(RunWorker, RefusesACheckpointOfAnotherPlanOrOtherData) {
   TinyRun run("foreign");
   run.plan.samples = 8;
+  run.plan.checkpoint_every_samples = 3;
   run.WritePlan();
   ASSERT_TRUE(RunWorker(run.folder()).has_value());
   run.plan.timeout_seconds = 33;  // changes nothing that is trained
@@ -121,9 +122,11 @@ TEST(RunWorker, RefusesACheckpointOfAnotherPlanOrOtherData) {
   ASSERT_TRUE(summary.has_value());
   EXPECT_EQ(summary->status, "failed");
   EXPECT_NE(summary->failure.find("TRAIN-0010"), std::string::npos);
-  ASSERT_TRUE(
-      base::WriteFileAtomic(run.Path("checkpoint.pt"), "PK damaged").has_value());
-  EXPECT_EQ(ErrorOf(run).id, "MODEL-0004");
+  ASSERT_TRUE(base::WriteFileAtomic(run.Path("checkpoints/step3.pt"), "PK damaged")
+                  .has_value());
+  EXPECT_EQ(ErrorOf(run).id, "TRAIN-0010");  // the one before it is read instead
+  ASSERT_TRUE(base::WriteFileAtomic(run.Path("checkpoints/step2.pt"), "").has_value());
+  EXPECT_EQ(ErrorOf(run).id, "TRAIN-0061");
 }
 
 TEST(RunWorker, NamesEachBadPlan) {
@@ -143,6 +146,12 @@ TEST(RunWorker, NamesEachBadPlan) {
   expect("TRAIN-0002", "samples is 0");
   run.plan.global_batch = 0;
   expect("TRAIN-0002", "global_batch");
+  run.plan.loader_threads = 65;
+  expect("TRAIN-0002", "loader_threads is 65");
+  run.plan.prefetch_batches = 0;
+  expect("TRAIN-0002", "prefetch_batches is 0");
+  run.plan.keep_checkpoints = 0;
+  expect("TRAIN-0002", "keep_checkpoints is 0");
   run.plan.model = "transformer";
   expect("TRAIN-0002", "transformer");
   run.plan.learning_rate = -1;
@@ -152,11 +161,11 @@ TEST(RunWorker, NamesEachBadPlan) {
   run.plan.category_counts = {};
   expect("TRAIN-0002", "differ in length");
   run.plan.levels = 1;
-  expect("MODEL-0002", "levels 1");
+  expect("MODEL-0002", "levels is 1");
   run.plan.levels = 6;  // multiples of 32
   expect("MODEL-0001", "16 x 16");
   run.plan.inputs_path = run.Path("absent.npy");
-  expect("BASE-0001", "cannot open");
+  expect("REC-0007", "cannot open");
 }
 
 TEST(RunWorker, ReportsAFolderWithoutPlan) {
@@ -168,7 +177,7 @@ TEST(RunWorker, ReportsAFolderWithoutPlan) {
 TEST(RunWorker, ReportsAFolderThatCanNotBeWritten) {
   TinyRun run("unwritable");
   // A folder in place of the metrics file, as root may write almost anywhere.
-  ASSERT_TRUE(base::MakeFolders(run.Path("metrics.rank0.jsonl/x")).has_value());
+  ASSERT_TRUE(base::MakeFolders(run.Path("metrics.jsonl/x")).has_value());
   EXPECT_EQ(ErrorOf(run).id, "BASE-0002");
 }
 

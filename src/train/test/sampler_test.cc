@@ -31,7 +31,7 @@ std::vector<GlobalBatch> AllBatches(Sampler& sampler) {
 RC_GTEST_PROP(Sampler, EachSampleComesExactlyOnceAnEpochForAnyWorldSize, ()) {
   const auto count = *rc::gen::inRange<int64_t>(1, 40);
   const auto global_batch = *rc::gen::inRange<int64_t>(1, 20);
-  const int world_size = *rc::gen::inRange(1, 6);
+  const int world_size = *rc::gen::inRange(1, 9);
   const auto epochs = *rc::gen::inRange<int64_t>(1, 4);
   Sampler sampler(Indices(count), global_batch, count * epochs, 7);
   std::vector<std::multiset<int64_t>> seen(static_cast<size_t>(epochs));

@@ -30,7 +30,7 @@ std::vector<int> RunTwoRanks(const TinyRun& run) {
                 {"STEPSLACK_STORE", run.Path("store")},
                 {"OPENBLAS_NUM_THREADS", "1"},
                 {"OMP_NUM_THREADS", "1"}};
-    spec.log_path = run.Path("log.rank" + std::to_string(rank) + ".txt");
+    spec.log_path = run.Path(record::LogFileName(rank));
     auto process = base::Process::Start(spec);
     EXPECT_TRUE(process.has_value());
     if (process.has_value()) ranks.push_back(std::move(*process));

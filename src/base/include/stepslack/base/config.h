@@ -28,8 +28,12 @@ class ConfigTable {
   double Double(std::string_view key, std::optional<double> fallback, double low,
                 double high);
   bool Bool(std::string_view key, std::optional<bool> fallback);
+  // One of `choices`; another text is refused with the nearest of them.
+  std::string Choice(std::string_view key, std::optional<std::string> fallback,
+                     const std::vector<std::string>& choices);
   std::vector<std::string> Strings(std::string_view key);  // empty when absent
   std::vector<double> Doubles(std::string_view key);
+  std::vector<int64_t> Ints(std::string_view key, int64_t low, int64_t high);
   // A sub-table; an empty one when absent (reads of it then give fallbacks).
   ConfigTable& Table(std::string_view key);
   // An array of tables; empty when absent.

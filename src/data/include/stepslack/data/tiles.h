@@ -72,6 +72,14 @@ base::Result<std::vector<StitchedMap>> Stitch(const TileSet& set,
 base::Result<std::vector<StitchedMap>> Stitch(const TileSet& set,
                                               std::span<const float> predictions);
 
+struct CategoricalChannel {
+  int channel = 0;  // position among the channels
+  int classes = 0;  // class numbers are 0 .. classes - 1
+};
+
+// The channels that hold class numbers, with as many classes as the tiles show.
+std::vector<CategoricalChannel> CategoricalChannels(const TileSet& set);
+
 // float32 [n,c,h,w] and [n,h,w].
 base::Status WriteTiles(const TileSet& set, const std::string& inputs_path,
                         const std::string& targets_path);

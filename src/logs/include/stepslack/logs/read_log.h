@@ -38,7 +38,7 @@ base::Result<SeriesSet> ParseLog(std::string_view text, std::string_view name,
                                  const LogOptions& options = {});
 
 // A file, plain or gzip; or a folder: an MLflow run, or a run of our own (its
-// metrics.rank0.jsonl). A gzip stream that ends early is read as far as it goes and
+// metrics.jsonl). A gzip stream that ends early is read as far as it goes and
 // counted. Errors: LOGS-0059 (folder of another kind), TRACE-0003 (not readable),
 // TRACE-0002 (larger than max_bytes), and those of ParseLog.
 base::Result<SeriesSet> ReadLog(const std::string& path,

@@ -47,7 +47,7 @@ bool LooksLikeJsonLines(std::string_view text);
 
 // Nested objects become names with "/". NaN, Infinity as Python writes them are read.
 // Also Weights & Biases histories (_step, _timestamp) and summaries, and the
-// metrics.rank<k>.jsonl of our own runs. Counted: lines that are no JSON object.
+// metrics*.jsonl of our own runs. Counted: lines that are no JSON object.
 // Errors: LOGS-0012 (no usable line), LOGS-0011.
 base::Result<SeriesSet> ParseJsonLines(std::string_view text, std::string_view name,
                                        const ColumnMapping& mapping = {});

@@ -1,10 +1,11 @@
-// A trainable image-to-image network behind plain memory: parameters and gradients are
-// two flat float32 buffers in one order, so that optimizer, gradient exchange and
-// checkpoints need no tensor library. The tensor library is LibTorch, seen only in
-// src/network.cc.
+// A trainable network behind plain memory: parameters and gradients are two flat
+// float32 buffers in one order, so that optimizer, gradient exchange and checkpoints
+// need no tensor library. The tensor library is LibTorch, seen only in src/.
 //
-// Errors: MODEL-0001 size of the maps does not fit the network, MODEL-0002 option out
-// of range, MODEL-0003 the tensor library refused an operation.
+// Errors: MODEL-0001 size of the maps does not fit the network, MODEL-0002 and
+// MODEL-0010 option out of range, MODEL-0003 the tensor library refused an operation,
+// MODEL-0011 a graph names what it does not have, MODEL-0012 gradient memory does not
+// fit, MODEL-0013 a batch without data, MODEL-0014 blocks out of range.
 #pragma once
 
 #include <cstddef>
@@ -16,34 +17,16 @@
 #include <vector>
 
 #include "stepslack/base/result.h"
+#include "stepslack/model/network_options.h"
 #include "stepslack/model/parameter_layout.h"
 
 namespace stepslack::model {
 
-// U-Net after Ronneberger et al. 2015, with GroupNorm (Wu and He 2018) in place of
-// batch statistics, so that neither the loss nor the gradient depends on how a batch is
-// split over ranks. The finest level is entered by pixel unshuffle and left by pixel
-// shuffle (Shi et al. 2016): smooth maps lose nothing by it, and a step costs a third.
-struct NetworkOptions {
-  int input_planes = 1;
-  int base_channels = 16;  // 1 .. 256: of the second level; doubled at each coarser one
-  int levels = 5;          // 2 .. 8 resolutions, the finest one included
-  uint64_t seed = 1;       // of the initial parameters
-  int gradient_tail = 0;   // floats behind the gradients, for scalars that travel along
-};
-
-// Row-major [samples, planes, height, width] inputs, [samples, height, width] targets.
-struct Batch {
-  int64_t samples = 0;
-  int64_t height = 0;
-  int64_t width = 0;
-  const float* inputs = nullptr;
-  const float* targets = nullptr;  // not read by Predict
-};
-
 class Network {
  public:
   static base::Result<Network> Create(const NetworkOptions& options);
+  // Length of the gradient buffer of such a network, tail included; nothing is built.
+  static base::Result<int64_t> GradientFloats(const NetworkOptions& options);
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
   ~Network();
@@ -52,25 +35,50 @@ class Network {
   // bytes.
   const std::vector<ParameterInfo>& parameters() const;
   int64_t parameter_count() const;  // trainable scalars, without alignment gaps
+  const std::vector<BlockInfo>& blocks() const;
 
-  // Maps must be multiples of 2^(levels - 1) in both directions: MODEL-0001.
+  // Maps of a unet must be multiples of 2^(levels - 1) in both directions: MODEL-0001.
   base::Status CheckMapSize(int64_t height, int64_t width) const;
 
   // Flat buffers in layout order; the gradient buffer is longer by gradient_tail.
   std::span<float> values();
   std::span<float> gradients();
+  // Running means and variances of batch norms, in the order of statistics_layout();
+  // empty for other norms. Not trained: Forward updates them (new = 0.9 old + 0.1
+  // batch, variance with n - 1), Predict reads them, checkpoints must keep them.
+  std::span<float> statistics();
+  const std::vector<ParameterInfo>& statistics_layout() const;
 
   // Called during Backward, on the calling thread, when the gradient of a parameter is
   // complete in `gradients()`.
   void OnGradientReady(std::function<void(size_t parameter)> callback);
 
-  // Loss = weight * sum over samples of the mean absolute error of a sample's pixels.
-  // Keeps what Backward needs. Gradients are added to: the caller clears them.
+  // The next Backward starts from zero. Cheaper than filling the buffer: where the next
+  // Backward can write instead of adding, nothing is touched before it.
+  void ClearGradients();
+
+  // Loss = weight * sum over samples of the mean error of a sample's pixels, values or
+  // nodes. Keeps what Backward needs. Gradients are added to: the caller clears them.
+  // A rank without samples calls both all the same (samples = 0, no pointers read, but
+  // the size of the maps is): it takes part in sums over ranks and adds zeros.
   base::Result<double> Forward(const Batch& batch, double weight);
   base::Status Backward();
 
-  // Predictions [samples, height, width]; no gradient bookkeeping.
+  // Predictions, shaped as targets; no gradient bookkeeping.
   base::Status Predict(const Batch& batch, std::span<float> predictions);
+
+  // Blocks [first, end) in evaluation: what enters block `first` (empty for block 0,
+  // which reads the batch) becomes what leaves block end - 1. After the last block it
+  // is the prediction alone. Front: the main activation; behind it, what later blocks
+  // still need (skips of a unet, oldest first).
+  base::Result<std::vector<Activation>> RunBlocks(
+      size_t first, size_t end, const Batch& batch,
+      const std::vector<Activation>& entering) const;
+
+  // A TorchScript archive (.pt) for torch.jit.load: parameters and statistics as they
+  // are now, forward(x) as Predict; forward(x, source, sink, graph_of_node, graphs)
+  // for a gnn. MODEL-0015: the tensor library refused.
+  base::Result<std::string> ExportTorchScript() const;
 
  private:
   struct State;

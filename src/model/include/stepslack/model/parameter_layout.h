@@ -13,7 +13,7 @@ struct ParameterInfo {
   std::vector<int64_t> shape;
   int64_t offset = 0;  // in floats, into the value and the gradient buffer
   int64_t count = 0;
-  bool decay = false;    // weight decay applies (convolution kernels only)
+  bool decay = false;    // weight decay applies (kernels and weights only)
   double deviation = 0;  // initial values: normal with this standard deviation...
   double start = 0;      // ...around this value
 };
@@ -26,6 +26,9 @@ class ParameterLayout {
   // gain.
   size_t AddKernel(std::string name, int64_t out, int64_t in, int64_t size,
                    double gain);
+  // Weights of any shape, normal with variance gain^2 * 2 / fan_in.
+  size_t AddWeights(std::string name, std::vector<int64_t> shape, int64_t fan_in,
+                    double gain);
   // A vector of one constant.
   size_t AddVector(std::string name, int64_t count, double start);
 

@@ -5,11 +5,13 @@
 //                             status "done" is what makes a run finished
 //   host.rank<k>.json         rank_facts.h, written at start
 //   status.json               run_status.h, while it runs and after
-//   metrics.rank<k>.jsonl     one StepRecord a line, rank 0 also EvalRecords
+//   metrics.jsonl             of rank 0: StepRecords and EvalRecords, one a line
+//   metrics.rank<k>.jsonl     StepRecords of the other ranks
 //   trace.rank<k>.json.gz     Kineto-compatible trace of plan.trace_steps steps
 //   predictions.npz           "prediction" [n,h,w] mV and "index" [n] of the test
-//   samples checkpoint.pt             latest complete checkpoint;  log.rank<k>.txt
-//   messages
+//   samples
+//   checkpoints/step<k>.pt    the last few complete states; log.txt, log.rank<k>.txt:
+//                             messages of rank 0 and of the others
 #pragma once
 
 #include <cstdint>
@@ -90,6 +92,12 @@ struct RunSummary {
   double inference_cpu_seconds_per_map = 0;    // CPU time of the same
   std::map<std::string, std::string> runtime;  // versions, backend, transport, threads
   std::vector<double> rank_cpu_seconds;
+  // SHA-256 of what a result depends on: "dataset" (content and division; without
+  // a digest in the plan that of the encoding), "model" (the
+  // plan without data, and the number of parameters), "runtime" and "hardware" (of rank
+  // 0, see rank_facts.h).
+  std::map<std::string, std::string> tags;
+  base::Json config;                       // the plan, without its lists of samples
   base::Json host;                         // of rank 0, see rank_facts.h
   std::vector<std::string> hardware_tags;  // by rank
   std::vector<std::string> runtime_tags;   // by rank
@@ -112,7 +120,11 @@ base::Json ToJson(const RunSummary& summary);  // schema "stepslack.run/1"
 base::Result<RunSummary> ReadRunSummary(const std::string& folder);
 base::Result<RunRecord> ReadRun(const std::string& folder);
 
-// What metrics.rank<k>.jsonl of ranks 0 to world_size - 1 hold, of a run in any state;
+// "metrics.jsonl", "metrics.rank3.jsonl"; "log.txt", "log.rank3.txt".
+std::string MetricsFileName(int rank);
+std::string LogFileName(int rank);
+
+// What the metrics of ranks 0 to world_size - 1 hold, of a run in any state;
 // the summary is left empty. REC-0010: more ranks than there can be.
 base::Result<RunRecord> ReadRunMetrics(const std::string& folder, int world_size);
 

@@ -16,6 +16,7 @@ struct TrainPlan {
   // whose per-sample mean scales the target (the drop is linear in the current).
   std::string inputs_path;
   std::string targets_path;
+  std::string dataset_sha256;  // of content and division: the dataset tag; "": unknown
   std::vector<int64_t> train_indices;
   std::vector<int64_t> validation_indices;  // watched while training
   std::vector<int64_t> test_indices;        // predicted once, at the end; may name

@@ -39,6 +39,9 @@ using RunProgress = std::function<void(int64_t samples, double relative_mae)>;
 // First 16 digits of the digest over plan, data digests, ranks, repeat and worker.
 std::string RunId(const Launcher& launcher, const RunRequest& request);
 
+// True when the run is in the runs folder, complete and unaltered.
+bool IsFinished(const Launcher& launcher, const RunRequest& request);
+
 // Reads the finished run or executes it. STUDY-0002 a rank ended with an error,
 // STUDY-0003 a rank was killed, STUDY-0004 a rank hangs, STUDY-0005 interrupted.
 base::Result<record::RunRecord> Execute(const Launcher& launcher,
