@@ -54,9 +54,9 @@ base::Result<CommandResult> ShowRun(const Arguments& arguments, bool color) {
   SS_TRY(const std::string folder, FindRun(names.front(), arguments.Value("--room")));
   SS_TRY(const record::RunOverview overview,
          record::ReadRunOverview(folder, record::UnixMilliseconds()));
-  // A run that failed or fell silent is a finding, as a gate that is not met.
-  const bool failed =
-      overview.status.state == record::RunState::kFailed || overview.Silent();
+  // A run that failed is a finding, as a gate that is not met. One that is silent may
+  // be in a long step: that is said, not judged.
+  const bool failed = overview.status.state == record::RunState::kFailed;
   return CommandResult{.output = format == "json"
                                      ? record::ToJson(overview).Dump() + "\n"
                                      : render::RenderRunText(overview, color),

@@ -165,8 +165,8 @@ void Tracer::AppendCollectives(const record::TraceHeader& header,
     events.push_back({transport + ":" + std::string(record.name), "user_annotation",
                       record.start_ns, record.end_ns - record.start_ns,
                       kCommunicationThread, std::move(args)});
-    // The moment of the launch; the arrow binds to this slice.
-    events.push_back({std::move(mark), "cpu_op", record.queued_ns, 0, kTrainingThread,
+    // The moment of the launch, made the least long that a viewer's arrow can bind to.
+    events.push_back({std::move(mark), "cpu_op", record.queued_ns, 1, kTrainingThread,
                       std::move(launch)});
     flows.push_back(
         {id, kTrainingThread, record.queued_ns, kCommunicationThread, record.start_ns});

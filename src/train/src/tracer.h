@@ -37,7 +37,8 @@ class Tracer {
   void AddCollectives(std::span<const comm::CollectiveRecord> records,
                       int64_t exchange_start_ns);
 
-  // `transport` names the collectives: "gloo:all_reduce".
+  // A collective is named by its transport, else by the header's backend:
+  // "gloo:all_reduce".
   base::Status Write(const std::string& path, const record::TraceHeader& header) const;
 
  private:

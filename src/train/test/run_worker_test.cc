@@ -156,6 +156,8 @@ TEST(RunWorker, NamesEachBadPlan) {
   expect("TRAIN-0002", "transformer");
   run.plan.learning_rate = -1;
   expect("TRAIN-0002", "learning_rate");
+  run.plan.hash_every_steps = -1;
+  expect("TRAIN-0002", "hash_every_steps is -1");
   run.plan.category_counts = {};
   expect("TRAIN-0002", "differ in length");
   run.plan.levels = 1;
