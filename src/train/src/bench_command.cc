@@ -38,7 +38,7 @@ base::Status RunBenchCommand(std::span<char* const> arguments) {
   for (const char* name : {"--backends", "--bytes", "--out"}) {
     if (!values.contains(name)) return Misused(std::string(name) + " is missing");
   }
-  SS_TRY(const comm::RankEnvironment environment, comm::ReadRankEnvironment());
+  SS_TRY(const record::RankEnvironment environment, record::ReadRankEnvironment());
   comm::BenchCommOptions options;
   options.backends = Words(values["--backends"]);
   if (values.contains("--collectives")) {
