@@ -46,7 +46,7 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction> {
  public:
   static Tensor forward(torch::autograd::AutogradContext* context, const Tensor& input,
                         const Tensor& gain, const Tensor& shift, const Tensor& mean,
-                        const Tensor& variance, const SumOverRanks* sum) {
+                        const Tensor& variance, const SumOverRanks* sum, bool relu) {
     const Tensor x = input.contiguous();
     const ChannelView view = ViewOf(x);
     const auto channels = static_cast<size_t>(view.channels);
@@ -58,9 +58,11 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction> {
     UpdateRunning(moments, {mean.data_ptr<float>(), channels},
                   {variance.data_ptr<float>(), channels});
     Tensor output = at::empty_like(x);
-    Normalise(view, moments, x.data_ptr<float>(), gain.data_ptr<float>(),
-              shift.data_ptr<float>(), output.data_ptr<float>());
-    context->save_for_backward({x, gain});
+    const ChannelScale scale =
+        ScaleOf(moments, gain.data_ptr<float>(), shift.data_ptr<float>(), relu);
+    Normalise(view, scale, x.data_ptr<float>(), output.data_ptr<float>());
+    context->save_for_backward({x, gain, shift});
+    context->saved_data["relu"] = relu;
     context->saved_data["mean"] = std::move(moments.mean);
     context->saved_data["inverse"] = std::move(moments.inverse);
     context->saved_data["count"] = moments.count;
@@ -73,7 +75,6 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction> {
       torch::autograd::AutogradContext* context, torch::autograd::variable_list outer) {
     const auto saved = context->get_saved_variables();
     const Tensor& x = saved[0];
-    const Tensor& gain = saved[1];
     const Tensor slope = outer[0].contiguous();
     const ChannelView view = ViewOf(x);
     ChannelMoments moments;
@@ -83,8 +84,11 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction> {
     const auto handle = c10::static_intrusive_pointer_cast<SumHandle>(
         context->saved_data["sum"].toCapsule());
     const auto channels = static_cast<size_t>(view.channels);
+    const ChannelScale scale =
+        ScaleOf(moments, saved[1].data_ptr<float>(), saved[2].data_ptr<float>(),
+                context->saved_data["relu"].toBool());
     std::vector<double> sums(2 * channels, 0.0);
-    SumSlopes(view, moments, x.data_ptr<float>(), slope.data_ptr<float>(), sums);
+    SumSlopes(view, moments, scale, x.data_ptr<float>(), slope.data_ptr<float>(), sums);
     Tensor gain_slope = at::zeros({view.channels}, x.options());
     Tensor shift_slope = at::zeros({view.channels}, x.options());
     for (size_t c = 0; c < channels; ++c) {
@@ -93,18 +97,19 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction> {
     }
     AddUp(handle->sum, sums);
     Tensor input_slope = at::empty_like(x);
-    BackPropagate(view, moments, sums, gain.data_ptr<float>(), x.data_ptr<float>(),
+    BackPropagate(view, moments, scale, sums, x.data_ptr<float>(),
                   slope.data_ptr<float>(), input_slope.data_ptr<float>());
-    return {input_slope, gain_slope, shift_slope, Tensor(), Tensor(), Tensor()};
+    return {input_slope, gain_slope, shift_slope, Tensor(),
+            Tensor(),    Tensor(),   Tensor()};
   }
 };
 
 }  // namespace
 
 Tensor BatchNorm(const Tensor& input, const BatchNormState& state,
-                 const SumOverRanks* sum) {
+                 const SumOverRanks* sum, bool relu) {
   return BatchNormFunction::apply(input, state.gain, state.shift, state.mean,
-                                  state.variance, sum);
+                                  state.variance, sum, relu);
 }
 
 Tensor BatchNormOfRunning(const Tensor& input, const BatchNormState& state) {

@@ -18,8 +18,9 @@ struct BatchNormState {
 // the whole batch (Ioffe and Szegedy 2015). Sums are taken in double and added up over
 // ranks before use, in the backward pass as well, so that neither depends on how the
 // batch is split; a rank may have no samples. `sum` null or empty: this rank alone.
+// With `relu` negative results become zero in the same sweep over memory.
 at::Tensor BatchNorm(const at::Tensor& input, const BatchNormState& state,
-                     const SumOverRanks* sum);
+                     const SumOverRanks* sum, bool relu);
 // The same with the running statistics, as in evaluation.
 at::Tensor BatchNormOfRunning(const at::Tensor& input, const BatchNormState& state);
 

@@ -3,36 +3,35 @@
 #include <algorithm>
 #include <cmath>
 
+#include "channel_rows.h"
+
 namespace stepslack::model {
 namespace {
 
 constexpr double kMomentum = 0.1;
 
-// Calls body(channel, first element, end element) for every row of `inner` values.
+// Calls body(channel, first element) for every row of `inner` values.
 template <typename Body>
 void ForEachRow(const ChannelView& view, Body&& body) {
   for (int64_t n = 0; n < view.samples; ++n) {
     for (int64_t c = 0; c < view.channels; ++c) {
-      const int64_t begin = (n * view.channels + c) * view.inner;
-      body(static_cast<size_t>(c), begin, begin + view.inner);
+      body(static_cast<size_t>(c), (n * view.channels + c) * view.inner);
     }
   }
+}
+
+RowScale RowOf(const ChannelScale& scale, size_t channel) {
+  return {scale.mean[channel], scale.factor[channel], scale.shift[channel], scale.relu};
 }
 
 }  // namespace
 
 void SumMoments(const ChannelView& view, const float* x, std::span<double> sums) {
   const auto channels = static_cast<size_t>(view.channels);
-  ForEachRow(view, [&](size_t c, int64_t begin, int64_t end) {
-    double sum = 0;
-    double square = 0;
-    for (int64_t i = begin; i < end; ++i) {
-      const auto value = static_cast<double>(x[i]);
-      sum += value;
-      square += value * value;
-    }
-    sums[c] += sum;
-    sums[channels + c] += square;
+  ForEachRow(view, [&](size_t c, int64_t begin) {
+    const RowSums row = MomentsOfRow(x + begin, view.inner);
+    sums[c] += row.first;
+    sums[channels + c] += row.second;
   });
 }
 
@@ -72,48 +71,48 @@ void UpdateRunning(const ChannelMoments& moments, std::span<float> mean,
   }
 }
 
-void Normalise(const ChannelView& view, const ChannelMoments& moments, const float* x,
-               const float* gain, const float* shift, float* y) {
-  ForEachRow(view, [&](size_t c, int64_t begin, int64_t end) {
-    const double scale = static_cast<double>(gain[c]) * moments.inverse[c];
-    const auto factor = static_cast<float>(scale);
-    const auto mean = static_cast<float>(moments.mean[c]);
-    const float offset = shift[c];
-    for (int64_t i = begin; i < end; ++i) y[i] = (x[i] - mean) * factor + offset;
+ChannelScale ScaleOf(const ChannelMoments& moments, const float* gain,
+                     const float* shift, bool relu) {
+  ChannelScale scale;
+  scale.relu = relu;
+  for (size_t c = 0; c < moments.mean.size(); ++c) {
+    scale.mean.push_back(static_cast<float>(moments.mean[c]));
+    scale.factor.push_back(
+        static_cast<float>(static_cast<double>(gain[c]) * moments.inverse[c]));
+    scale.shift.push_back(shift[c]);
+  }
+  return scale;
+}
+
+void Normalise(const ChannelView& view, const ChannelScale& scale, const float* x,
+               float* y) {
+  ForEachRow(view, [&](size_t c, int64_t begin) {
+    NormaliseRow(RowOf(scale, c), x + begin, y + begin, view.inner);
   });
 }
 
-void SumSlopes(const ChannelView& view, const ChannelMoments& moments, const float* x,
-               const float* dy, std::span<double> sums) {
+void SumSlopes(const ChannelView& view, const ChannelMoments& moments,
+               const ChannelScale& scale, const float* x, const float* dy,
+               std::span<double> sums) {
   const auto channels = static_cast<size_t>(view.channels);
-  ForEachRow(view, [&](size_t c, int64_t begin, int64_t end) {
-    const double mean = moments.mean[c];
-    double sum = 0;
-    double product = 0;
-    for (int64_t i = begin; i < end; ++i) {
-      const auto slope = static_cast<double>(dy[i]);
-      sum += slope;
-      product += slope * (static_cast<double>(x[i]) - mean);
-    }
-    sums[c] += sum;
-    sums[channels + c] += product * moments.inverse[c];
+  ForEachRow(view, [&](size_t c, int64_t begin) {
+    const RowSums row = SlopesOfRow(RowOf(scale, c), x + begin, dy + begin, view.inner);
+    sums[c] += row.first;
+    sums[channels + c] += row.second * moments.inverse[c];
   });
 }
 
 void BackPropagate(const ChannelView& view, const ChannelMoments& moments,
-                   std::span<const double> sums, const float* gain, const float* x,
-                   const float* dy, float* dx) {
+                   const ChannelScale& scale, std::span<const double> sums,
+                   const float* x, const float* dy, float* dx) {
   const auto channels = static_cast<size_t>(view.channels);
   const double share = moments.count > 0 ? 1.0 / moments.count : 0.0;
-  ForEachRow(view, [&](size_t c, int64_t begin, int64_t end) {
-    const double inverse = moments.inverse[c];
-    const auto factor = static_cast<float>(static_cast<double>(gain[c]) * inverse);
-    const auto mean = static_cast<float>(moments.mean[c]);
+  ForEachRow(view, [&](size_t c, int64_t begin) {
     const auto slope = static_cast<float>(sums[c] * share);
-    const auto product = static_cast<float>(sums[channels + c] * share * inverse);
-    for (int64_t i = begin; i < end; ++i) {
-      dx[i] = factor * (dy[i] - slope - (x[i] - mean) * product);
-    }
+    const auto product =
+        static_cast<float>(sums[channels + c] * share * moments.inverse[c]);
+    BackPropagateRow(RowOf(scale, c), slope, product, x + begin, dy + begin, dx + begin,
+                     view.inner);
   });
 }
 

@@ -46,16 +46,26 @@ ChannelMoments MomentsOf(std::span<const double> sums);
 // running = 0.9 running + 0.1 batch; the variance with count - 1.
 void UpdateRunning(const ChannelMoments& moments, std::span<float> mean,
                    std::span<float> variance);
-// y = gain * (x - mean) * inverse + shift.
-void Normalise(const ChannelView& view, const ChannelMoments& moments, const float* x,
-               const float* gain, const float* shift, float* y);
-// Adds sum dy to sums[c] and sum dy * normalised x to sums[channels + c].
-void SumSlopes(const ChannelView& view, const ChannelMoments& moments, const float* x,
-               const float* dy, std::span<double> sums);
-// dx = gain * inverse * (dy - mean(dy) - normalised x * mean(dy * normalised x)), the
-// means from `sums` over all ranks.
+// Per channel: y = (x - mean) * factor + shift, then ReLU if asked.
+struct ChannelScale {
+  std::vector<float> mean;
+  std::vector<float> factor;  // gain * inverse
+  std::vector<float> shift;
+  bool relu = false;
+};
+ChannelScale ScaleOf(const ChannelMoments& moments, const float* gain,
+                     const float* shift, bool relu);
+void Normalise(const ChannelView& view, const ChannelScale& scale, const float* x,
+               float* y);
+// Adds sum dy to sums[c] and sum dy * normalised x to sums[channels + c]; where ReLU
+// cut y off, dy counts as zero.
+void SumSlopes(const ChannelView& view, const ChannelMoments& moments,
+               const ChannelScale& scale, const float* x, const float* dy,
+               std::span<double> sums);
+// dx = factor * (dy - mean(dy) - normalised x * mean(dy * normalised x)), the means
+// from `sums` over all ranks.
 void BackPropagate(const ChannelView& view, const ChannelMoments& moments,
-                   std::span<const double> sums, const float* gain, const float* x,
-                   const float* dy, float* dx);
+                   const ChannelScale& scale, std::span<const double> sums,
+                   const float* x, const float* dy, float* dx);
 
 }  // namespace stepslack::model

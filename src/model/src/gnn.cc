@@ -1,4 +1,3 @@
-#include <ATen/ops/relu.h>
 #include <fmt/format.h>
 
 #include "block.h"
@@ -30,7 +29,7 @@ Tensor Propagate(const MessageLayer& layer, Pass& pass) {
   Tensor sum = Apply(layer.self.product, pass, pass.x);
   sum = sum.add(Apply(layer.predecessors, pass, before));
   sum = sum.add(Apply(layer.successors, pass, after));
-  sum = at::relu(Apply(layer.self.norm, pass, sum));
+  sum = ApplyWithRelu(layer.self.norm, pass, sum);
   return layer.residual ? pass.x.add(sum) : sum;
 }
 

@@ -32,6 +32,25 @@ Tensor FromProduct(const Pass& pass, const Tensor& tensor) {
 
 bool HasShiftOnly(const NormLayer& norm) { return norm.kind == NormKind::kNone; }
 
+bool HasStatistics(const NormLayer& norm) {
+  return norm.kind == NormKind::kBatch || norm.kind == NormKind::kSyncBatch;
+}
+
+// `relu` is honoured only by batch norms in training.
+Tensor Normed(const NormLayer& norm, Pass& pass, const Tensor& input, bool relu) {
+  if (HasShiftOnly(norm)) return input;
+  const Tensor& gain = pass.store.value(norm.gain);
+  const Tensor& shift = pass.store.value(norm.shift);
+  if (norm.kind == NormKind::kGroup) {
+    return at::group_norm(input, norm.groups, gain, shift, kNormEpsilon);
+  }
+  const BatchNormState state{gain, shift, pass.store.statistic(norm.mean),
+                             pass.store.statistic(norm.variance)};
+  if (!pass.training) return BatchNormOfRunning(input, state);
+  const bool sync = norm.kind == NormKind::kSyncBatch;
+  return BatchNorm(input, state, sync ? &pass.sum_over_ranks : nullptr, relu);
+}
+
 Tensor Product(const ConvolutionLayer& layer, Pass& pass, const Tensor& input) {
   const Tensor& kernel = pass.store.value(layer.kernel);
   Tensor bias;
@@ -71,7 +90,7 @@ NormLayer AddNorm(ParameterStore& store, const std::string& name, int64_t channe
   }
   norm.shift = store.layout.AddVector(name + ".shift", channels, 0.0);
   norm.groups = channels % kChannelsPerGroup == 0 ? channels / kChannelsPerGroup : 1;
-  if (kind == NormKind::kBatch || kind == NormKind::kSyncBatch) {
+  if (HasStatistics(norm)) {
     norm.mean = store.statistics_layout.AddVector(name + ".mean", channels, 0.0);
     norm.variance =
         store.statistics_layout.AddVector(name + ".variance", channels, 1.0);
@@ -79,18 +98,9 @@ NormLayer AddNorm(ParameterStore& store, const std::string& name, int64_t channe
   return norm;
 }
 
-Tensor Apply(const NormLayer& norm, Pass& pass, const Tensor& input) {
-  if (norm.kind == NormKind::kNone) return input;
-  const Tensor& gain = pass.store.value(norm.gain);
-  const Tensor& shift = pass.store.value(norm.shift);
-  if (norm.kind == NormKind::kGroup) {
-    return at::group_norm(input, norm.groups, gain, shift, kNormEpsilon);
-  }
-  const BatchNormState state{gain, shift, pass.store.statistic(norm.mean),
-                             pass.store.statistic(norm.variance)};
-  if (!pass.training) return BatchNormOfRunning(input, state);
-  return BatchNorm(input, state,
-                   norm.kind == NormKind::kSyncBatch ? &pass.sum_over_ranks : nullptr);
+Tensor ApplyWithRelu(const NormLayer& norm, Pass& pass, const Tensor& input) {
+  Tensor normed = Normed(norm, pass, input, true);
+  return pass.training && HasStatistics(norm) ? normed : at::relu_(normed);
 }
 
 std::string Script(const NormLayer& norm, const std::string& input) {
@@ -121,8 +131,7 @@ ConvolutionLayer AddConvolution(ParameterStore& store, const std::string& name,
 }
 
 Tensor Apply(const ConvolutionLayer& layer, Pass& pass, const Tensor& input) {
-  Tensor normed = Apply(layer.norm, pass, Product(layer, pass, input));
-  return at::relu_(normed);
+  return ApplyWithRelu(layer.norm, pass, Product(layer, pass, input));
 }
 
 std::string Script(const ConvolutionLayer& layer, const std::string& input) {
@@ -215,10 +224,6 @@ NormalisedLinear AddNormalisedLinear(ParameterStore& store, const std::string& n
     store.WriteDirectly(layer.norm.shift);
   }
   return layer;
-}
-
-Tensor Apply(const NormalisedLinear& layer, Pass& pass, const Tensor& input) {
-  return Apply(layer.norm, pass, Apply(layer.product, pass, input));
 }
 
 std::string Script(const NormalisedLinear& layer, const std::string& input) {

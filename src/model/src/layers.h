@@ -31,7 +31,8 @@ struct NormLayer {
 };
 NormLayer AddNorm(ParameterStore& store, const std::string& name, int64_t channels,
                   NormKind kind);
-at::Tensor Apply(const NormLayer& norm, Pass& pass, const at::Tensor& input);
+// The norm, then ReLU.
+at::Tensor ApplyWithRelu(const NormLayer& norm, Pass& pass, const at::Tensor& input);
 // An expression.
 std::string Script(const NormLayer& norm, const std::string& input);
 
@@ -86,7 +87,6 @@ struct NormalisedLinear {
 };
 NormalisedLinear AddNormalisedLinear(ParameterStore& store, const std::string& name,
                                      int64_t in, int64_t out, NormKind kind);
-at::Tensor Apply(const NormalisedLinear& layer, Pass& pass, const at::Tensor& input);
 std::string Script(const NormalisedLinear& layer, const std::string& input);
 
 }  // namespace stepslack::model

@@ -1,5 +1,3 @@
-#include <ATen/ops/relu.h>
-
 #include "block.h"
 #include "layers.h"
 
@@ -20,7 +18,10 @@ std::vector<Block> BuildMlp(const NetworkOptions& options, ParameterStore& store
     const NormalisedLinear layer =
         AddNormalisedLinear(store, name, in, options.hidden[i], kind);
     blocks.Add(
-        name, [=](Pass& pass) { pass.x = at::relu(Apply(layer, pass, pass.x)); },
+        name,
+        [=](Pass& pass) {
+          pass.x = ApplyWithRelu(layer.norm, pass, Apply(layer.product, pass, pass.x));
+        },
         "x = torch.relu(" + Script(layer, "x") + ")\n");
     in = options.hidden[i];
   }

@@ -162,6 +162,29 @@ TEST_P(Architectures, Bfloat16IsCloseToFloat32) {
   EXPECT_GT(product / std::sqrt(square * rough_square), 0.97);
 }
 
+TEST(Bfloat16, LossFallsAsInFloat32) {
+  double last[2] = {};
+  for (const char* precision : {"float32", "bfloat16"}) {
+    NetworkOptions options = OptionsOf({"unet", "plain", "batch", "mse"});
+    options.precision = precision;
+    Network network = MakeNetwork(options);
+    const ExampleData data(options, 4, 12);
+    const double start = network.Forward(data.batch(), 0.25).value();
+    double loss = start;
+    for (int step = 0; step < 40; ++step) {
+      network.ClearGradients();
+      loss = network.Forward(data.batch(), 0.25).value();
+      ASSERT_TRUE(network.Backward().has_value());
+      for (size_t i = 0; i < network.values().size(); ++i) {
+        network.values()[i] -= 0.05F * network.gradients()[i];
+      }
+    }
+    EXPECT_LT(loss, 0.8 * start) << precision;
+    last[options.precision == "bfloat16"] = loss / start;
+  }
+  EXPECT_NEAR(last[0], last[1], 0.1);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Architectures, testing::ValuesIn(AllCases()),
                          [](const auto& one) { return NameOf(one.param); });
 
