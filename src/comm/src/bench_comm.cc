@@ -52,7 +52,6 @@ struct Lane {
   std::span<std::byte> data;
   std::vector<std::byte> own;  // behind `data`, unless the transport gave memory
   std::vector<std::byte> other;
-  std::string algorithm;
 };
 
 TransportStatus Call(Lane& lane, const std::string& collective, size_t bytes) {
@@ -90,15 +89,11 @@ class Bench {
     table.measured_utc = base::UtcNow();
     table.ranks = environment_.world_size;
     for (const std::string& collective : options_.collectives) {
-      std::vector<CostCurve> curves(lanes_.size());
+      std::vector<CostCurve> curves;
       for (const int64_t bytes : options_.bytes) {
         SS_RETURN_IF_ERROR(Measure(collective, bytes, curves));
       }
-      for (size_t i = 0; i < lanes_.size(); ++i) {
-        CostCurve& curve = curves[i];
-        curve.backend = lanes_[i].backend;
-        curve.algorithm = lanes_[i].algorithm;
-        curve.collective = collective;
+      for (CostCurve& curve : curves) {
         curve.fit = FitCost(curve.points);
         table.curves.push_back(std::move(curve));
       }
@@ -178,15 +173,27 @@ class Bench {
       }
     }
     for (size_t i = 0; i < lanes_.size(); ++i) {
-      Lane& lane = lanes_[i];
-      if (lane.transport) lane.algorithm = lane.transport->algorithm();
+      const Lane& lane = lanes_[i];
+      const std::string algorithm(lane.transport ? lane.transport->algorithm() : "");
       SS_RETURN_IF_ERROR(Slowest(samples[i]));
       std::vector<double>& sorted = samples[i];
       std::sort(sorted.begin(), sorted.end());
-      curves[i].points.push_back({bytes, sorted.front(), sorted[sorted.size() / 10],
-                                  sorted[sorted.size() / 2]});
+      CurveOf(lane.backend, algorithm, collective, curves)
+          .points.push_back({bytes, sorted.front(), sorted[sorted.size() / 10],
+                             sorted[sorted.size() / 2]});
     }
     return {};
+  }
+
+  // A transport that changes its algorithm with the size has a line for each.
+  static CostCurve& CurveOf(const std::string& backend, const std::string& algorithm,
+                            const std::string& collective,
+                            std::vector<CostCurve>& curves) {
+    for (CostCurve& curve : curves) {
+      if (curve.backend == backend && curve.algorithm == algorithm) return curve;
+    }
+    curves.push_back({backend, algorithm, collective, {}, {}});
+    return curves.back();
   }
 
   // A collective has ended when it has on every rank.

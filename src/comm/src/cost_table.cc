@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "stepslack/base/digest.h"
 #include "stepslack/base/process.h"
@@ -70,6 +71,26 @@ CostCurve CurveFrom(const base::Json& json) {
   }
   curve.fit = FitCost(curve.points);
   return curve;
+}
+
+// Of the lines of one backend, one for each algorithm, that with the point whose size
+// has the least ratio to `bytes`; null: there is none.
+const CostCurve* CurveFor(const CostTable& table, std::string_view backend,
+                          int64_t bytes) {
+  const CostCurve* nearest = nullptr;
+  double least = 0;
+  for (const CostCurve& curve : table.curves) {
+    if (curve.collective != "all_reduce" || curve.backend != backend) continue;
+    for (const CostPoint& point : curve.points) {
+      const double distance = std::abs(
+          std::log(static_cast<double>(point.bytes) / static_cast<double>(bytes)));
+      if (nearest == nullptr || distance < least) {
+        nearest = &curve;
+        least = distance;
+      }
+    }
+  }
+  return nearest;
 }
 
 }  // namespace
@@ -149,15 +170,12 @@ std::optional<std::string> CheapestBackend(const CostTable& table, int ranks,
   if (table.ranks != ranks || table.hardware != HardwareTag()) return std::nullopt;
   std::optional<std::string> best;
   double least_us = 0;
-  for (const CostCurve& curve : table.curves) {
-    if (curve.collective != "all_reduce" || curve.points.empty()) continue;
-    if (std::find(candidates.begin(), candidates.end(), curve.backend) ==
-        candidates.end()) {
-      continue;
-    }
-    const double us = curve.fit.At(bytes);
+  for (const std::string& backend : candidates) {
+    const CostCurve* curve = CurveFor(table, backend, bytes);
+    if (curve == nullptr) continue;
+    const double us = curve->fit.At(bytes);
     if (!best || us < least_us) {
-      best = curve.backend;
+      best = backend;
       least_us = us;
     }
   }

@@ -51,6 +51,22 @@ TEST(CostTable, ChoosesTheCheapestForTheSizeOnTheSameHardware) {
   EXPECT_EQ(CheapestBackend(table, 2, 4096, both), std::nullopt);
 }
 
+TEST(CostTable, TakesTheLineOfTheAlgorithmThatServesTheSize) {
+  CostTable table;
+  table.hardware = HardwareTag();
+  table.ranks = 2;
+  // At 1 MB the ring is cheap; the line of short vectors says nothing about it.
+  table.curves.push_back(
+      {"mpi", "recursive_doubling", "all_reduce", {Point(4096, 5)}, {0, 1.0, 1}});
+  table.curves.push_back(
+      {"mpi", "ring", "all_reduce", {Point(1 << 20, 90)}, {10, 0, 1}});
+  table.curves.push_back(
+      {"gloo", "engine", "all_reduce", {Point(4096, 50)}, {50, 0, 1}});
+  const std::vector<std::string> both = {"gloo", "mpi"};
+  EXPECT_EQ(CheapestBackend(table, 2, 1 << 20, both), "mpi");
+  EXPECT_EQ(CheapestBackend(table, 2, 4096, both), "gloo");
+}
+
 TEST(CostTable, ReadsBackWhatItWroteAndRefusesOtherFiles) {
   CostTable table;
   table.hardware = "abc";
