@@ -48,6 +48,7 @@ base::Status CheckpointWriter::Save(int64_t step, std::string text,
   Copy(std::move(text), arrays);
   cost_.copy_seconds += SecondsSince(start_ns);
   ++cost_.saves;
+  saving_step_ = step;
   start_ns = base::NowNs();
   ended_ = false;
   bool started = false;
@@ -97,6 +98,7 @@ base::Status CheckpointWriter::Finish() {
   }
   cost_.write_seconds += std::exchange(write_seconds_, 0.0);
   cost_.write_cpu_seconds += std::exchange(write_cpu_seconds_, 0.0);
+  if (status_.has_value()) durable_step_ = saving_step_;
   return status_;
 }
 

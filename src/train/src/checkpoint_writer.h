@@ -48,6 +48,8 @@ class CheckpointWriter {
   // Waits for the save in flight, so that what was saved last is durable.
   base::Status Finish();
 
+  // Of the newest save that is known to be on disk; -1: none.
+  int64_t durable_step() const { return durable_step_; }
   const CheckpointCost& cost() const { return cost_; }
 
  private:
@@ -57,6 +59,8 @@ class CheckpointWriter {
   CheckpointWriterOptions options_;
   model::StateFile staged_;  // kept, so that its memory is touched once
   CheckpointCost cost_;
+  int64_t saving_step_ = -1;
+  int64_t durable_step_ = -1;
   // Written by the other thread, read after it has ended.
   base::Status status_;
   double write_seconds_ = 0;

@@ -200,6 +200,7 @@ base::Status Trainer::Run() {
     const GlobalBatch batch = sampler_.BatchAfter(cursor_.samples);
     if (batch.indices.empty()) break;
     SS_RETURN_IF_ERROR(checkpoints_.Poll());
+    status_->Checkpointed(checkpoints_.durable_step());
     const int64_t before = cursor_.samples;
     SS_RETURN_IF_ERROR(TrainStep(batch));
     if (Due(before, plan_.eval_every_samples)) SS_RETURN_IF_ERROR(EvaluateNow());
@@ -440,7 +441,6 @@ base::Status Trainer::CheckpointNow() {
   cursor_.tuned_bucket_bytes = reducer_.tuned_bucket_bytes();
   SS_RETURN_IF_ERROR(reducer_.CollectResidual());
   SS_RETURN_IF_ERROR(SaveNow());
-  status_->Checkpointed(cursor_.steps);
   if (plan_.trace_steps > 0) tracer_.AddSpan("checkpoint", start_ns, NowNs());
   return {};
 }

@@ -34,6 +34,7 @@ std::string Trainer::ParametersDigest() {
 
 base::Status Trainer::Finish() {
   SS_RETURN_IF_ERROR(checkpoints_.Finish());  // nothing is done before it is durable
+  status_->Checkpointed(checkpoints_.durable_step());
   record::RunSummary summary;
   if (plan_.predict_test && !plan_.test_indices.empty()) {
     SS_RETURN_IF_ERROR(Predict(summary));

@@ -124,6 +124,7 @@ TEST_F(CheckpointWriterTest, AFullDiskIsAnErrorAndLeavesTheOlderOnesAlone) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
   ::signal(SIGXFSZ, handler);
   EXPECT_TRUE(saved.has_value());  // it has only been copied
+  EXPECT_EQ(writer.durable_step(), 1);
   ASSERT_FALSE(finished.has_value());
   EXPECT_EQ(finished.error().id, "BASE-0002");
   EXPECT_EQ(finished.error().where, CheckpointPath(folder_, 2));
