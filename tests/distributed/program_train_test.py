@@ -159,6 +159,25 @@ class FaultTest(TrainCase):
                 self.assertIn(f"rank 1 (process {ranks[1]}) is stopped by a signal", errors)
                 shutil.rmtree(self.room)
 
+    def test_a_waiting_rank_says_on_request_what_it_waits_for(self):
+        self.write_job(samples=6000, timeout=20)
+        process = self.start()
+        ranks = self.mid_run(process)
+        os.kill(ranks[1], signal.SIGSTOP)
+        folder = next(self.room.glob(".stepslack/runs/*"))
+        dump = folder / "flight.rank0.json"
+
+        def waits():
+            os.kill(ranks[0], signal.SIGUSR1)
+            if not dump.exists():
+                return False
+            entries = json.loads(dump.read_text())["entries"]
+            return entries and entries[-1]["state"] == "started"
+
+        self.assertTrue(wait_for(waits, 15))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
     def test_ranks_that_disagree_about_a_collective_are_named(self):
         for kind in ("skip_collective", "wrong_size", "wrong_dtype"):
             for backend in ("shm", "gloo"):

@@ -193,16 +193,25 @@ base::Result<std::unique_ptr<Communicator>> Communicator::Split(
   return group;
 }
 
-std::vector<CollectiveRecord> Communicator::TakeRecords() {
+std::vector<CollectiveRecord> Communicator::Records(int64_t after) const {
   const std::lock_guard lock(state_->mutex);
-  std::vector<CollectiveRecord> taken(state_->records.begin(), state_->records.end());
-  state_->records.clear();
-  return taken;
+  const std::deque<CollectiveRecord>& kept = state_->records;
+  const auto skip = std::clamp<int64_t>(after - state_->dropped, 0,
+                                        static_cast<int64_t>(kept.size()));
+  return {kept.begin() + skip, kept.end()};
 }
 
-int64_t Communicator::dropped_records() const {
+int64_t Communicator::record_count() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->dropped;
+  return state_->dropped + static_cast<int64_t>(state_->records.size());
+}
+
+std::vector<CollectiveRecord> Communicator::Pending() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<CollectiveRecord> pending;
+  if (state_->current) pending.push_back(*state_->current);
+  for (const auto& work : state_->queue) pending.push_back(work->record);
+  return pending;
 }
 
 void Communicator::MarkFailed() {

@@ -229,6 +229,7 @@ std::optional<base::Error> Communicator::State::Execute(const Call& call,
   {
     const std::lock_guard lock(mutex);
     if (broken.has_value()) return broken;
+    current = record;
   }
   if (board && call.one_to_one()) {
     board->Talking(call.operation, call.peer);
@@ -284,6 +285,7 @@ base::Error Communicator::State::Fail(const CollectiveRecord& record,
 
 void Communicator::State::Remember(const CollectiveRecord& record) {
   const std::lock_guard lock(mutex);
+  current.reset();
   if (records.size() == kMaxRecords) {
     records.pop_front();
     ++dropped;

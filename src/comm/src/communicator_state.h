@@ -63,6 +63,7 @@ struct Communicator::State {
   std::condition_variable_any queued;
   std::deque<std::shared_ptr<Work::State>> queue;
   bool busy = false;  // a thread is inside the transport
+  std::optional<CollectiveRecord> current;  // what the transport is in
   std::deque<CollectiveRecord> records;
   int64_t dropped = 0;
   int64_t last_seq = 0;

@@ -1,9 +1,13 @@
 #include "stepslack/comm/flight_recorder.h"
 
+#include <poll.h>
 #include <signal.h>
-#include <time.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -154,27 +158,57 @@ base::Status WriteFlightRecord(const std::string& path,
                     path, "check free space and permissions of the run's folder");
 }
 
+namespace {
+
+// A signal handler has no other way to reach its object; -1: there is none.
+std::atomic<int> wake_descriptor{-1};
+
+// Only calls that are allowed in a handler.
+void OnDumpSignal(int) {
+  const int saved = errno;
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t ignored =
+      ::write(wake_descriptor.load(), &one, sizeof one);
+  errno = saved;
+}
+
+}  // namespace
+
 struct DumpOnSignal::State {
   std::function<void()> dump;
-  sigset_t signals;
+  int descriptor = -1;
   std::jthread thread;
 };
 
 DumpOnSignal::DumpOnSignal(std::function<void()> dump)
     : state_(std::make_unique<State>()) {
   state_->dump = std::move(dump);
-  sigemptyset(&state_->signals);
-  sigaddset(&state_->signals, SIGUSR1);
-  pthread_sigmask(SIG_BLOCK, &state_->signals, nullptr);
+  state_->descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (state_->descriptor < 0) return;  // no dumps on request, nothing else is lost
+  wake_descriptor = state_->descriptor;
+  struct sigaction action {};
+  action.sa_handler = OnDumpSignal;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGUSR1, &action, nullptr);
   state_->thread = std::jthread([state = state_.get()](const std::stop_token& stop) {
-    const timespec limit = {0, 100'000'000};  // how late a stop is noticed
+    constexpr int kStopDelayMs = 100;  // how late a stop is noticed
     while (!stop.stop_requested()) {
-      if (sigtimedwait(&state->signals, nullptr, &limit) == SIGUSR1) state->dump();
+      pollfd wanted = {state->descriptor, POLLIN, 0};
+      uint64_t count = 0;
+      if (::poll(&wanted, 1, kStopDelayMs) == 1 &&
+          ::read(state->descriptor, &count, sizeof count) == sizeof count) {
+        state->dump();
+      }
     }
   });
 }
 
-// The signal stays blocked: unblocked, one that comes late would end the process.
-DumpOnSignal::~DumpOnSignal() = default;
+// The handler stays: without one a signal that comes late would end the process.
+DumpOnSignal::~DumpOnSignal() {
+  if (state_->descriptor < 0) return;
+  wake_descriptor = -1;
+  state_->thread = {};
+  ::close(state_->descriptor);
+}
 
 }  // namespace stepslack::comm

@@ -75,7 +75,7 @@ TEST(CommunicatorGroups, AMeshOfTwoByTwoSumsAlongBothAxes) {
     ASSERT_TRUE((*columns)->AllReduceSum(std::span(column)).has_value());
     EXPECT_EQ(row[0], 4 * dp + 1);
     EXPECT_EQ(column[0], 2 * tp + 2);
-    const auto records = (*rows)->TakeRecords();
+    const auto records = (*rows)->Records();
     ASSERT_EQ(records.size(), 1U);
     EXPECT_EQ(records[0].group, "tp" + std::to_string(dp));
     EXPECT_EQ(records[0].algorithm, "staged");
@@ -112,7 +112,7 @@ TEST(CommunicatorGroups, MessagesAreNumberedByPairAndDirection) {
       }
     }
     ASSERT_TRUE(world.Barrier().has_value());
-    const auto records = world.TakeRecords();
+    const auto records = world.Records();
     ASSERT_EQ(records.size(), 3U);
     EXPECT_EQ(records[1].name, world.rank() == 0 ? "send" : "recv");
     EXPECT_EQ(records[1].seq, 2);
@@ -150,7 +150,7 @@ TEST(CommunicatorGroups,
     EXPECT_EQ(swapped, (std::vector<int64_t>{me, 10 + me}));
     EXPECT_EQ(block, 10 + 2 * me);
     EXPECT_EQ(root, 8);
-    const auto records = world.TakeRecords();
+    const auto records = world.Records();
     ASSERT_EQ(records.size(), 5U);
     for (size_t i = 0; i < 5; ++i) {
       EXPECT_EQ(records[i].seq, static_cast<int64_t>(i) + 1);
@@ -188,7 +188,7 @@ TEST(CommunicatorGroups, GlooRanksCompareTheirCallsThroughTheBoard) {
                     "all_reduce (24 bytes, Float)"),
                 std::string::npos)
           << status.error().what;
-      const auto records = world.TakeRecords();
+      const auto records = world.Records();
       EXPECT_TRUE(records.back().failed);
     });
   }

@@ -68,7 +68,7 @@ TEST(Communicator, RunsManyAsynchronousCollectivesInTheOrderOfTheCalls) {
       EXPECT_EQ(buckets[i].front(), 2.0F * static_cast<float>(i));
       EXPECT_EQ(buckets[i].back(), 2.0F * static_cast<float>(i));
     }
-    const auto records = communicator.TakeRecords();
+    const auto records = communicator.Records();
     ASSERT_EQ(records.size(), buckets.size());
     for (size_t i = 0; i < records.size(); ++i) {
       EXPECT_EQ(records[i].seq, static_cast<int64_t>(i) + 1);
@@ -80,7 +80,12 @@ TEST(Communicator, RunsManyAsynchronousCollectivesInTheOrderOfTheCalls) {
         EXPECT_LE(records[i - 1].end_ns, records[i].start_ns);
       }
     }
-    EXPECT_TRUE(communicator.TakeRecords().empty());
+    EXPECT_EQ(communicator.record_count(), 20);
+    const auto last = communicator.Records(18);
+    ASSERT_EQ(last.size(), 2U);
+    EXPECT_EQ(last.front().seq, 19);
+    EXPECT_TRUE(communicator.Records(20).empty());
+    EXPECT_TRUE(communicator.Pending().empty());
   });
 }
 

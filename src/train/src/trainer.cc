@@ -221,9 +221,11 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   const int64_t step = cursor_.steps + 1;
   const bool traced = tracer_.Covers(step);
   if (traced) {
-    const auto before = communicator_.TakeRecords();
     // Those of an evaluation or a checkpoint between two traced steps are kept.
-    if (!tracer_.Opens(step)) tracer_.AddCollectives(before, clock.start_ns);
+    if (!tracer_.Opens(step)) {
+      tracer_.AddCollectives(communicator_.Records(traced_calls_), clock.start_ns);
+    }
+    traced_calls_ = communicator_.record_count();
     tracer_.Begin();
   }
   const CounterReading counted = counters_.Read();
@@ -372,7 +374,8 @@ void Trainer::TraceStep(int64_t step, const StepClock& clock) {
   tracer_.AddSpan("backward", clock.forward_ns, clock.backward_ns);
   tracer_.AddSpan("comm_wait", clock.backward_ns, clock.comm_ns);
   tracer_.AddSpan("optimizer", clock.comm_ns, clock.optimizer_ns);
-  tracer_.AddCollectives(communicator_.TakeRecords(), clock.data_ns);
+  tracer_.AddCollectives(communicator_.Records(traced_calls_), clock.data_ns);
+  traced_calls_ = communicator_.record_count();
 }
 
 double Trainer::TrainSeconds() const {

@@ -109,6 +109,7 @@ class Trainer {
   double earlier_cpu_seconds_ = 0;  // of this rank, likewise
   int64_t first_step_ns_ = 0;       // 0: no step yet in this process
   double startup_seconds_ = 0;
+  int64_t traced_calls_ = 0;   // of the communicator, up to the last traced step
   int64_t trace_base_ns_ = 0;  // the same on every rank
 
   int skipped_checkpoints_ = 0;  // damaged ones

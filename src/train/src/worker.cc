@@ -69,9 +69,9 @@ comm::ConnectOptions ConnectOptionsOf(const std::string& run_folder,
   return options;
 }
 
-// Best effort: which collective each rank was in when it gave up.
+// Best effort: which collective each rank is in, when it gives up or is asked.
 void DumpFlightRecord(const std::string& run_folder, const record::TrainPlan& plan,
-                      comm::Communicator& communicator) {
+                      const comm::Communicator& communicator) {
   comm::FlightFacts facts;
   facts.rank = communicator.rank();
   facts.world_size = communicator.world_size();
@@ -79,7 +79,8 @@ void DumpFlightRecord(const std::string& run_folder, const record::TrainPlan& pl
   facts.timeout_seconds = plan.timeout_seconds;
   const std::string path =
       base::JoinPath(run_folder, comm::FlightFileName(communicator.rank()));
-  (void)comm::WriteFlightRecord(path, communicator.TakeRecords(), {}, facts);
+  (void)comm::WriteFlightRecord(path, communicator.Records(), communicator.Pending(),
+                                facts);
 }
 
 base::Status TrainOn(const std::string& run_folder, const record::TrainPlan& plan,
@@ -100,6 +101,9 @@ base::Status RunWorker(const std::string& run_folder) {
   comm::ConnectionFacts connection;
   SS_TRY(auto communicator,
          comm::Connect(environment, ConnectOptionsOf(run_folder, plan), &connection));
+  // kill -USR1: what is this rank waiting for?
+  const comm::DumpOnSignal on_signal(
+      [&] { DumpFlightRecord(run_folder, plan, *communicator); });
   base::Status status = TrainOn(run_folder, plan, connection, *communicator);
   if (!status.has_value()) {
     communicator->MarkFailed();

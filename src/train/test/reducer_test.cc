@@ -272,10 +272,10 @@ std::vector<std::pair<std::string, int64_t>> CollectivesWith(ExchangeFault fault
     options.fault_step = 1;
     std::vector<float> gradients(kFloats + 1);
     Reducer reducer(options, FourVectors(), kFloats, gradients, communicator);
-    communicator.TakeRecords();
+    const int64_t before = communicator.record_count();
     reducer.Begin(1);
     ASSERT_TRUE(reducer.Finish().has_value());
-    const auto records = communicator.TakeRecords();
+    const auto records = communicator.Records(before);
     if (communicator.rank() != 0) return;
     for (const auto& record : records) {
       collectives.emplace_back(std::string(record.dtype), record.elements);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "stepslack/comm/cost_table.h"
 #include "stepslack/comm/connect.h"
+#include "stepslack/comm/cost_table.h"
 
 namespace stepslack::comm {
 

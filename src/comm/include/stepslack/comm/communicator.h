@@ -125,9 +125,12 @@ class Communicator {
   base::Result<std::unique_ptr<Communicator>> Split(int color, int key,
                                                     std::string_view label);
 
-  // The last calls, oldest first, and forgets them; bounded, see dropped_records().
-  std::vector<CollectiveRecord> TakeRecords();
-  int64_t dropped_records() const;
+  // The last calls that have ended, oldest first, without the first `after` ones of
+  // this communicator. Bounded: the oldest of all are forgotten.
+  std::vector<CollectiveRecord> Records(int64_t after = 0) const;
+  int64_t record_count() const;  // of all calls that have ended, forgotten ones too
+  // The call that the transport is in, and those behind it; from any thread.
+  std::vector<CollectiveRecord> Pending() const;
   // Marks this rank as failing, so that its peers know that it did not just vanish.
   void MarkFailed();
 

@@ -35,9 +35,8 @@ base::Status WriteFlightRecord(const std::string& path,
                                std::span<const CollectiveRecord> in_flight,
                                const FlightFacts& facts);
 
-// Calls `dump` on a thread of its own for every SIGUSR1 that reaches the process. Made
-// in main before other threads start: they inherit that the signal is blocked, which
-// otherwise ends the process.
+// Calls `dump` on a thread of its own when a SIGUSR1 reaches the process; signals that
+// come together count as one. At most one at a time.
 class DumpOnSignal {
  public:
   explicit DumpOnSignal(std::function<void()> dump);
