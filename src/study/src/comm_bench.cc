@@ -41,10 +41,24 @@ bool NeedsMpi(const std::vector<std::string>& backends) {
   });
 }
 
-std::vector<std::string> UsualBackends(const std::string& worker) {
+// As root mpirun only starts when it is told that this is meant.
+bool MpirunRefusesRoot() {
+  return ::geteuid() == 0 && (std::getenv("OMPI_ALLOW_RUN_AS_ROOT") == nullptr ||
+                              std::getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") == nullptr);
+}
+
+// What can be measured here without being asked for; what is left out is said.
+std::vector<std::string> UsualBackends(const std::string& worker,
+                                       const base::Context& context) {
   std::vector<std::string> backends = {"shm", "gloo"};
-  if (FindMpirun() &&
-      base::PathExists(JoinPath(base::ParentFolder(worker), kAdapter))) {
+  if (!FindMpirun() ||
+      !base::PathExists(JoinPath(base::ParentFolder(worker), kAdapter))) {
+    context.progress->Say("note: mpi is left out: mpirun or its adapter is not there");
+  } else if (MpirunRefusesRoot()) {
+    context.progress->Say(
+        "note: mpi is left out: mpirun does not start as root unless "
+        "OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 are set");
+  } else {
     backends.emplace_back("mpi");
     backends.emplace_back("openmpi");
   }
@@ -225,7 +239,8 @@ base::Result<base::Json> MeasureCommunication(const CommBenchRequest& request,
   if (complete.bytes.empty()) {
     complete.bytes = {4096, 65536, 1 << 20, 16 << 20, 100'000'000};
   }
-  if (complete.backends.empty()) complete.backends = UsualBackends(request.worker);
+  if (complete.backends.empty())
+    complete.backends = UsualBackends(request.worker, context);
   Group group(complete, complete.backends);
   SS_RETURN_IF_ERROR(group.Start());
   return group.Wait(context);
