@@ -62,7 +62,7 @@ struct Communicator::State {
   mutable std::mutex mutex;  // guards what follows
   std::condition_variable_any queued;
   std::deque<std::shared_ptr<Work::State>> queue;
-  bool busy = false;  // a thread is inside the transport
+  bool busy = false;                        // a thread is inside the transport
   std::optional<CollectiveRecord> current;  // what the transport is in
   std::deque<CollectiveRecord> records;
   int64_t dropped = 0;

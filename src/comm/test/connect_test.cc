@@ -1,4 +1,6 @@
 // Ranks as processes, started the way that torchrun and mpirun start them.
+#include "stepslack/comm/connect.h"
+
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -13,7 +15,6 @@
 #include "stepslack/base/context.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/process.h"
-#include "stepslack/comm/connect.h"
 
 namespace stepslack::comm {
 namespace {

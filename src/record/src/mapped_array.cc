@@ -59,6 +59,7 @@ std::span<const float> MappedArray::Floats(int64_t first, int64_t count,
   const char* from = data_ + static_cast<size_t>(first) * element_size_;
   const auto size = static_cast<size_t>(count);
   const bool aligned = reinterpret_cast<uintptr_t>(from) % alignof(float) == 0;
+  // cppcheck-suppress invalidPointerCast ; the file holds float32 there, aligned
   if (dtype_ == "<f4" && aligned) return {reinterpret_cast<const float*>(from), size};
   scratch.resize(size);
   ConvertToFloats(dtype_, from, scratch);

@@ -261,8 +261,8 @@ std::string FirstSlurmHost(std::string_view list) {
 base::Result<RankEnvironment> ReadRankEnvironment() {
   SS_TRY(RankEnvironment environment, ReadRank());
   // A process that starts the rank proper hands its own name down.
-  environment.local_path = Variable("STEPSLACK_JOB")
-                               .value_or(TemporaryFolder() + "/" + NameFromParent());
+  environment.local_path =
+      Variable("STEPSLACK_JOB").value_or(TemporaryFolder() + "/" + NameFromParent());
   environment.job = environment.local_path;
   if (environment.world_size > 1) SS_RETURN_IF_ERROR(ReadStore(environment));
   if (!environment.store_path.empty()) {

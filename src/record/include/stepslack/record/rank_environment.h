@@ -38,10 +38,10 @@ struct RankEnvironment {
 // tcp://host:port), MASTER_ADDR with MASTER_PORT, for ranks of one mpirun on one host a
 // file in the temporary folder, and inside Slurm the first host of the node list with a
 // port derived from the job. STEPSLACK_INTERFACE, else GLOO_SOCKET_IFNAME, names the
-// network interface. STEPSLACK_HOST renames this host, where the kernel's name, boot and
-// namespaces do not tell hosts apart.
-// COMM-0001: a value makes no sense, or STEPSLACK_STORE is missing. COMM-0043: some of
-// a launcher's variables are missing. COMM-0044: two launchers contradict each other.
+// network interface. STEPSLACK_HOST renames this host, where the kernel's name, boot
+// and namespaces do not tell hosts apart. COMM-0001: a value makes no sense, or
+// STEPSLACK_STORE is missing. COMM-0043: some of a launcher's variables are missing.
+// COMM-0044: two launchers contradict each other.
 base::Result<RankEnvironment> ReadRankEnvironment();
 
 // First host of a Slurm node list: "n7", "gpu[003-010,12],cpu1" -> "gpu003"; "" when
