@@ -62,6 +62,7 @@ void CopyAs(const char* bytes, std::span<Out> out) {
   for (size_t i = 0; i < out.size(); ++i) {
     T value;
     std::memcpy(&value, bytes + i * sizeof(T), sizeof(T));
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a byte of dtype i1 is a number
     out[i] = static_cast<Out>(value);
   }
 }

@@ -9,7 +9,6 @@
 namespace stepslack::render {
 namespace {
 
-using analyze::RunCompareSide;
 using analyze::RunComparison;
 
 Cell OptionalCell(const std::optional<double>& value) {
