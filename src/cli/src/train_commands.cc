@@ -8,6 +8,7 @@
 #include "companion.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
+#include "stepslack/record/run_status.h"
 #include "stepslack/store/room.h"
 #include "stepslack/study/launcher.h"
 #include "stepslack/study/rank_run.h"
@@ -117,15 +118,25 @@ base::Result<Prepared> Prepare(study::TrainJob job, const Arguments& arguments,
   return prepared;
 }
 
-study::RunProgress ProgressOf(const base::Context& context, int64_t total) {
-  return [&context, total](int64_t samples, double relative_mae) {
-    std::string text = fmt::format("{} of {} samples", samples, total);
+// The status that rank 0 keeps, and the latest validation metric.
+study::RunProgress ProgressOf(const base::Context& context, std::string folder,
+                              int64_t total) {
+  return [&context, folder = std::move(folder), total](int64_t samples,
+                                                       double relative_mae) {
+    const auto status = record::ReadRunStatus(folder);
+    std::string text = status ? record::ProgressLine(*status)
+                              : fmt::format("{} of {} samples", samples, total);
     if (std::isfinite(relative_mae)) {
-      text += fmt::format(", validation relative MAE {}", base::Human(relative_mae));
+      text += fmt::format(" | validation relative MAE {}", base::Human(relative_mae));
     }
-    context.progress->Update(text,
-                             static_cast<double>(samples) / static_cast<double>(total));
+    // The line of the status has its own estimate of the time that is left.
+    const double part = static_cast<double>(samples) / static_cast<double>(total);
+    context.progress->Update(text, status ? -1.0 : part);
   };
+}
+
+std::string FolderOf(const Prepared& prepared) {
+  return base::JoinPath(prepared.launcher.runs_folder, prepared.id);
 }
 
 CommandResult Show(const Prepared& prepared, const record::RunRecord& run,
@@ -142,14 +153,15 @@ base::Result<record::RunRecord> LeadRanks(const Prepared& prepared,
                                           const std::string& room,
                                           const record::RankEnvironment& environment,
                                           const base::Context& context) {
-  const std::string folder = base::JoinPath(prepared.launcher.runs_folder, prepared.id);
+  const std::string folder = FolderOf(prepared);
   const study::RunAnnouncement announcement(room, environment);
   if (!study::IsFinished(prepared.launcher, prepared.request)) {
     SS_RETURN_IF_ERROR(study::PrepareRun(prepared.launcher, prepared.request, context));
     SS_RETURN_IF_ERROR(announcement.Say(folder));
+    context.progress->Stage(2, 2, "train");
     SS_RETURN_IF_ERROR(study::ExecuteRank(
         prepared.launcher, folder, prepared.request.label, environment, context,
-        ProgressOf(context, prepared.job.plan.samples)));
+        ProgressOf(context, folder, prepared.job.plan.samples)));
     return study::FinishRun(folder);
   }
   announcement.SayFinished();
@@ -197,7 +209,7 @@ base::Result<CommandResult> TrainHere(const study::TrainJob& job,
   context.progress->Stage(2, 2, "train");
   SS_TRY(const record::RunRecord run,
          study::Execute(prepared.launcher, prepared.request, context,
-                        ProgressOf(context, job.plan.samples)));
+                        ProgressOf(context, FolderOf(prepared), job.plan.samples)));
   context.progress->EndStage(base::HumanDuration(run.summary.train_seconds));
   return Show(prepared, run, arguments.Value("--format"));
 }
