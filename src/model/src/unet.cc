@@ -15,6 +15,19 @@ using at::Tensor;
 
 constexpr int64_t kShuffle = 2;  // stem "shuffle": 2 x 2 pixels become channels
 
+// LibTorch 1.13 gives a batch without samples the wrong number of planes.
+at::Tensor Unshuffle(const at::Tensor& x) {
+  if (x.size(0) > 0) return at::pixel_unshuffle(x, kShuffle);
+  return x.reshape(
+      {0, x.size(1) * kShuffle * kShuffle, x.size(2) / kShuffle, x.size(3) / kShuffle});
+}
+
+at::Tensor Shuffle(const at::Tensor& x) {
+  if (x.size(0) > 0) return at::pixel_shuffle(x, kShuffle);
+  return x.reshape({0, x.size(1) / (kShuffle * kShuffle), x.size(2) * kShuffle,
+                    x.size(3) * kShuffle});
+}
+
 // Adds the blocks of one U-Net from the finest level down and up again.
 class UnetBuilder {
  public:
@@ -69,7 +82,7 @@ void UnetBuilder::AddEncoder(int level) {
   blocks_.Add(
       name,
       [=](Pass& pass) {
-        if (unshuffle) pass.x = at::pixel_unshuffle(pass.x, kShuffle);
+        if (unshuffle) pass.x = Unshuffle(pass.x);
         if (pool) {
           pass.skips.push_back(pass.x);
           pass.x = at::max_pool2d(pass.x, 2);
@@ -127,7 +140,7 @@ void UnetBuilder::AddLast() {
       "head",
       [=](Pass& pass) {
         pass.x = ApplyHead(head, pass, pass.x);
-        if (shuffle) pass.x = at::pixel_shuffle(pass.x, kShuffle);
+        if (shuffle) pass.x = Shuffle(pass.x);
         if (squeeze) pass.x = pass.x.squeeze(1);
       },
       script);

@@ -106,6 +106,8 @@ TEST(SyncBatchNorm, UnequalShardsOfAMapBatchEqualTheWhole) {
 TEST(SyncBatchNorm, OneSampleEachAndNoneEqualTheWhole) {
   ExpectSplitEqualsWhole({"mlp", "plain", "sync_batch", "mse"}, {1, 0, 1});
   ExpectSplitEqualsWhole({"fcn", "plain", "sync_batch", "mae"}, {0, 2});
+  ExpectSplitEqualsWhole({"unet", "plain", "sync_batch", "mse"}, {2, 0});
+  ExpectSplitEqualsWhole({"unet", "shuffle", "sync_batch", "mse"}, {2, 0});
 }
 
 TEST(SyncBatchNorm, AFailedSumComesBackAsItsOwnError) {

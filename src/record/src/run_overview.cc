@@ -1,12 +1,17 @@
 #include "stepslack/record/run_overview.h"
 
+#include <signal.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "stepslack/base/file.h"
 
 namespace stepslack::record {
 namespace {
+
+constexpr double kEndingSeconds = 3;
 
 using base::JoinPath;
 using base::Json;
@@ -188,6 +193,11 @@ base::Result<RunOverview> ReadRunOverview(const std::string& folder,
   if (!overview.Ended() && overview.status.updated_unix_ms > 0) {
     const int64_t age = now_unix_ms - overview.status.updated_unix_ms;
     overview.silent_seconds = std::max(0.0, 1e-3 * static_cast<double>(age));
+    // A second and more after its last word, so that a run that just ends is not
+    // blamed.
+    const auto process = static_cast<pid_t>(overview.status.process);
+    overview.process_gone = process > 0 && overview.silent_seconds > kEndingSeconds &&
+                            ::kill(process, 0) != 0 && errno == ESRCH;
   }
   return overview;
 }
@@ -198,6 +208,7 @@ Json ToJson(const RunOverview& overview) {
   json.Set("folder", overview.folder);
   Json status = ToJson(overview.status);
   json.Set("status", std::move(status));
+  json.Set("process_gone", overview.process_gone);
   json.Set("silent_seconds", Known(overview.silent_seconds));
   json.Set("plan", overview.plan ? PlanInShort(*overview.plan) : Json());
   json.Set("summary", overview.summary ? ToJson(*overview.summary) : Json());

@@ -46,7 +46,10 @@ std::string StateText(const RunOverview& run, bool colour) {
   std::string_view paint = "";
   if (state == RunState::kDone) paint = "\x1b[32m";
   if (state == RunState::kFailed) paint = "\x1b[31m";
-  if (run.Silent()) {
+  if (run.process_gone) {
+    paint = "\x1b[31m";
+    text += ", but its process is gone: it was killed, or runs on another host";
+  } else if (run.Silent()) {
     paint = "\x1b[33m";
     text += fmt::format(", but nothing was heard of it for {}: perhaps it was killed",
                         base::HumanDuration(run.silent_seconds));
@@ -68,10 +71,12 @@ std::string PlanText(const record::TrainPlan& plan) {
   return text;
 }
 
-std::string EvaluationText(const record::EvalRecord& eval) {
-  return fmt::format("step {}: relative MAE {}, MAE {} mV, loss {}; took {}", eval.step,
+// The unit of maps is known; that of a user's table or graphs is not.
+std::string EvaluationText(const record::EvalRecord& eval, bool maps) {
+  return fmt::format("step {}: relative MAE {}, MAE {}{}, loss {}; took {}", eval.step,
                      base::Human(eval.relative_mae), base::Human(eval.mae_mv),
-                     base::Human(eval.loss), base::HumanDuration(eval.eval_seconds));
+                     maps ? " mV" : "", base::Human(eval.loss),
+                     base::HumanDuration(eval.eval_seconds));
 }
 
 std::string ResultText(const record::RunSummary& summary) {
@@ -187,7 +192,10 @@ std::string RenderRunText(const RunOverview& run, bool colour) {
   page.Item("error", run.status.error);
   if (run.plan) page.Item("plan", PlanText(*run.plan));
   page.Item("ranks", std::to_string(run.status.world_size));
-  if (run.last_eval) page.Item("evaluation", EvaluationText(*run.last_eval));
+  if (run.last_eval)
+    page.Item("evaluation",
+              EvaluationText(*run.last_eval, !run.plan || run.plan->model == "unet" ||
+                                                 run.plan->model == "fcn"));
   if (run.status.checkpoint_step >= 0) {
     page.Item("checkpoint", fmt::format("step {}", run.status.checkpoint_step));
   }

@@ -18,6 +18,7 @@
 #include "stepslack/base/file.h"
 #include "stepslack/base/process.h"
 #include "stepslack/base/text.h"
+#include "stepslack/record/run_status.h"
 #include "stepslack/study/rank_run.h"
 
 namespace stepslack::study {
@@ -45,14 +46,25 @@ std::string LogPath(const std::string& folder, int rank) {
   return JoinPath(folder, record::LogFileName(rank));
 }
 
-// The last error block of a rank's log: "error[...]..." and its help line.
-std::string LastError(const std::string& folder, int rank) {
+// The last error block of a rank's log.
+struct LoggedError {
+  std::string line;  // "error[...]..."; "": there is none
+  std::string help;  // without "help: "
+};
+
+LoggedError LastError(const std::string& folder, int rank) {
   const auto log = base::ReadFile(LogPath(folder, rank));
   if (!log) return {};
   const size_t at = log->rfind("error[");
   if (at == std::string::npos) return {};
-  const size_t end = log->find('\n', at);
-  return log->substr(at, end == std::string::npos ? end : end - at);
+  const auto lines = base::Split(std::string_view(*log).substr(at), '\n');
+  LoggedError error;
+  error.line = lines.front();
+  constexpr std::string_view kHelp = "help: ";
+  if (lines.size() > 1 && lines[1].starts_with(kHelp)) {
+    error.help = lines[1].substr(kHelp.size());
+  }
+  return error;
 }
 
 // What every rank needs, whoever starts it.
@@ -161,17 +173,30 @@ class RankGroup {
     return running;
   }
 
-  base::Error EndedWithError(const std::string& label) {
+  // A rank that lost a peer says less than the peer that it lost.
+  size_t LikelyCause() {
     for (size_t i = 0; i < processes_.size(); ++i) {
       const auto end = processes_[i].Poll();
       if (!end || end->exit_code == 0) continue;
-      std::string said = LastError(folder_, ranks_[i]);
-      if (said.empty()) said = "it wrote no error message";
+      const std::string said = LastError(folder_, ranks_[i]).line;
+      if (!said.empty() && said.find("COMM-0002") == std::string::npos) return i;
+    }
+    return 0;
+  }
+
+  base::Error EndedWithError(const std::string& label) {
+    const size_t cause = LikelyCause();
+    for (size_t i = cause; i < processes_.size(); ++i) {
+      const auto end = processes_[i].Poll();
+      if (!end || end->exit_code == 0) continue;
+      LoggedError said = LastError(folder_, ranks_[i]);
+      if (said.line.empty()) said.line = "it wrote no error message";
+      if (!said.help.empty()) said.help += "; ";
       return {"STUDY-0002", static_cast<ExitCode>(end->exit_code),
               fmt::format("rank {} ended with exit code {}: {}", ranks_[i],
-                          end->exit_code, said),
+                          end->exit_code, said.line),
               fmt::format("run `{}`", label),
-              fmt::format("see {}", LogPath(folder_, ranks_[i]))};
+              fmt::format("{}see {}", said.help, LogPath(folder_, ranks_[i]))};
     }
     return {"STUDY-0006", ExitCode::kEnvironment, "the ranks ended without a result",
             fmt::format("run `{}`", label), fmt::format("see the logs in {}", folder_)};
@@ -211,6 +236,13 @@ base::Status Watch(const Launcher& launcher, const std::string& label,
     }
     std::this_thread::sleep_for(kPollInterval);
   }
+}
+
+// A rank that was killed could not say so itself.
+void NoteFailure(const std::string& folder, const base::Error& error, int world_size) {
+  const auto status = record::ReadRunStatus(folder);
+  if (status && status->state == record::RunState::kFailed) return;
+  record::MarkRunFailed(folder, base::Describe(error), world_size);
 }
 
 // Digests of everything a finished run left, written after run.json: what is read back
@@ -295,8 +327,12 @@ base::Result<record::RunRecord> Execute(const Launcher& launcher,
   {
     RankGroup group(folder);
     SS_RETURN_IF_ERROR(group.StartAll(launcher, request.world_size));
-    SS_RETURN_IF_ERROR(
-        Watch(launcher, request.label, folder, group, context, progress));
+    const base::Status watched =
+        Watch(launcher, request.label, folder, group, context, progress);
+    if (!watched) {
+      NoteFailure(folder, watched.error(), request.world_size);
+      return tl::unexpected(watched.error());
+    }
   }
   return FinishRun(folder);
 }

@@ -13,6 +13,7 @@
 #include "stepslack/data/tiles.h"
 #include "stepslack/eda/irdrop_dataset.h"
 #include "stepslack/record/array_file.h"
+#include "stepslack/record/mapped_array.h"
 #include "stepslack/study/train_job.h"
 
 namespace stepslack::study {
@@ -253,20 +254,63 @@ base::Result<PreparedData> PrepareMaps(TrainJob& job, store::Room& room,
   return prepared;
 }
 
-// How many samples the arrays hold: rows of the targets, or graphs.
-base::Result<int64_t> CountSamples(const TrainJob& job) {
-  if (job.data.targets.empty()) {
-    SS_TRY(const auto arrays, record::ReadNpz(job.data.inputs));
+// The shards of a folder in name order, as the worker reads them; or the one file.
+base::Result<std::vector<std::string>> ShardsOf(const std::string& path,
+                                                std::string_view extension) {
+  if (!base::IsFolder(path)) return std::vector<std::string>{path};
+  SS_TRY(const auto names, base::ListFolder(path));
+  std::vector<std::string> shards;
+  for (const std::string& name : names) {
+    if (name.ends_with(extension)) shards.push_back(JoinPath(path, name));
+  }
+  if (!shards.empty()) return shards;
+  return Fail("STUDY-0026", ExitCode::kInput,
+              fmt::format("the folder holds no {} file", extension), path,
+              "give a file, or a folder of shards");
+}
+
+base::Result<int64_t> CountGraphs(const std::string& path) {
+  if (path.ends_with(".npz")) {
+    SS_TRY(const auto arrays, record::ReadNpz(path));
     const auto offsets = arrays.find("node_offset");
     if (offsets != arrays.end() && offsets->second.size() > 1) {
       return offsets->second.size() - 1;
     }
-    return Fail("STUDY-0020", ExitCode::kInput,
-                "there is neither a targets array nor a set of graphs", job.data.inputs,
-                "set targets under [data], or give an .npz with node_offset");
   }
-  SS_TRY(const record::FloatArray targets, record::ReadNpy(job.data.targets));
-  return targets.shape.empty() ? 0 : targets.shape.front();
+  return Fail("STUDY-0020", ExitCode::kInput,
+              "there is neither a targets array nor a set of graphs", path,
+              "set targets under [data], or give an .npz with node_offset");
+}
+
+// How many samples the arrays hold: rows of the targets, or graphs.
+base::Result<int64_t> CountSamples(const TrainJob& job) {
+  const bool graphs = job.data.targets.empty();
+  SS_TRY(const auto shards, ShardsOf(graphs ? job.data.inputs : job.data.targets,
+                                     graphs ? ".npz" : ".npy"));
+  int64_t samples = 0;
+  for (const std::string& shard : shards) {
+    if (graphs) {
+      SS_TRY(const int64_t count, CountGraphs(shard));
+      samples += count;
+      continue;
+    }
+    SS_TRY(const record::MappedArray targets, record::MapNpy(shard));
+    samples += targets.shape().empty() ? 0 : targets.shape().front();
+  }
+  return samples;
+}
+
+// Of one file its own digest, of shards that of all of theirs.
+base::Result<std::string> DigestOfShards(const std::string& path,
+                                         std::string_view extension) {
+  SS_TRY(const auto shards, ShardsOf(path, extension));
+  if (shards.size() == 1) return base::Sha256OfFile(shards.front());
+  std::string digests;
+  for (const std::string& shard : shards) {
+    SS_TRY(const std::string digest, base::Sha256OfFile(shard));
+    digests += digest;
+  }
+  return base::Sha256Of(digests);
 }
 
 // Names only: what MakeSplit needs to know of samples.
@@ -313,10 +357,12 @@ base::Result<PreparedData> PrepareArrays(TrainJob& job) {
   PreparedData prepared;
   prepared.samples = samples;
   prepared.groups = GroupCount(names);
-  SS_TRY(const std::string inputs, base::Sha256OfFile(job.data.inputs));
+  const bool graphs = job.data.targets.empty();
+  SS_TRY(const std::string inputs,
+         DigestOfShards(job.data.inputs, graphs ? ".npz" : ".npy"));
   std::string targets;
-  if (!job.data.targets.empty()) {
-    SS_TRY(targets, base::Sha256OfFile(job.data.targets));
+  if (!graphs) {
+    SS_TRY(targets, DigestOfShards(job.data.targets, ".npy"));
   }
   prepared.sha256 = DatasetDigest(inputs, targets, plan);
   return prepared;

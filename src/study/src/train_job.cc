@@ -75,6 +75,14 @@ TrainJobSplit ReadSplit(ConfigTable& table, const std::string& file) {
   return split;
 }
 
+// Small ones; a unet takes its widths from base_channels.
+std::vector<int> UsualWidths(const std::string& model) {
+  if (model == "mlp") return {256, 256};
+  if (model == "gnn") return {64, 64, 64};
+  if (model == "fcn") return {32, 32, 32, 32};
+  return {};
+}
+
 void ReadModel(ConfigTable& table, record::TrainPlan& plan) {
   plan.model = table.Choice("name", plan.model, {"unet", "fcn", "mlp", "gnn"});
   plan.base_channels = ReadSmall(table, "base_channels", plan.base_channels, 1, 256);
@@ -82,6 +90,7 @@ void ReadModel(ConfigTable& table, record::TrainPlan& plan) {
   for (const int64_t width : table.Ints("hidden", 1, 65536)) {
     plan.hidden.push_back(static_cast<int>(width));
   }
+  if (plan.hidden.empty()) plan.hidden = UsualWidths(plan.model);
   plan.stem = table.Choice("stem", plan.stem, {"shuffle", "plain"});
   plan.norm = table.Choice("norm", plan.norm, {"group", "batch", "sync_batch", "none"});
   plan.loss = table.Choice("loss", plan.loss, {"mae", "mse", "huber"});
@@ -103,6 +112,15 @@ void ReadOptimisation(ConfigTable& table, record::TrainPlan& plan) {
   plan.learning_rate_scaling = table.Choice(
       "learning_rate_scaling", plan.learning_rate_scaling, {"none", "linear", "sqrt"});
   plan.reference_batch = table.Int("reference_batch", plan.reference_batch, 0, 1 << 20);
+  if (plan.learning_rate_scaling != "none" && plan.reference_batch == 0) {
+    table.Reject("learning_rate_scaling",
+                 "scaling needs the batch that the learning rate was found with",
+                 "set reference_batch");
+  }
+  if (plan.warmup_samples > plan.samples) {
+    table.Reject("warmup_samples", "the warm-up is longer than the training",
+                 "lower warmup_samples");
+  }
   plan.clip_norm = table.Double("clip_norm", plan.clip_norm, 0, kHuge);
   plan.accumulation = ReadSmall(table, "accumulation", plan.accumulation, 1, 4096);
   plan.seed = ReadSeed(table, plan.seed);
@@ -134,15 +152,22 @@ void ReadCommunication(ConfigTable& table, record::TrainPlan& plan) {
   plan.link_loss = table.Double("link_loss", 0, 0, 0.99);
 }
 
+// The traced steps hold the first evaluation and checkpoint, where there is room.
+int64_t UsualTraceStart(const record::TrainPlan& plan) {
+  const int64_t evaluated =
+      (plan.eval_every_samples + plan.global_batch - 1) / plan.global_batch;
+  return std::max(plan.trace_first_step, evaluated - plan.trace_steps / 2);
+}
+
 void ReadRecords(ConfigTable& table, record::TrainPlan& plan) {
   plan.checkpoint_every_samples =
       table.Int("checkpoint_every_samples", plan.eval_every_samples, 0, kMostSamples);
   plan.keep_checkpoints =
       ReadSmall(table, "keep_checkpoints", plan.keep_checkpoints, 1, 1000);
   plan.async_checkpoint = table.Bool("async_checkpoint", plan.async_checkpoint);
-  plan.trace_first_step =
-      table.Int("trace_first_step", plan.trace_first_step, 0, kMostSamples);
   plan.trace_steps = table.Int("trace_steps", plan.trace_steps, 0, 10'000);
+  plan.trace_first_step =
+      table.Int("trace_first_step", UsualTraceStart(plan), 0, kMostSamples);
   plan.hash_every_steps =
       table.Int("hash_every_steps", plan.hash_every_steps, 0, kMostSamples);
   plan.export_torchscript = table.Bool("export_torchscript", plan.export_torchscript);

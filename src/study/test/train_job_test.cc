@@ -151,6 +151,50 @@ name = "mlp"
   EXPECT_EQ(short_file.error().id, "STUDY-0024");
 }
 
+TEST_F(TrainJobTest, AFolderOfShardsCountsAllOfThem) {
+  for (const char* name : {"x", "y"}) {
+    ASSERT_TRUE(base::MakeFolders(JoinPath(folder_, name)).has_value());
+    for (const auto& [shard, rows] : {std::pair{"/0.npy", 3}, std::pair{"/1.npy", 2}}) {
+      ASSERT_TRUE(record::WriteNpy(JoinPath(folder_, name) + shard, {rows, 1},
+                                   std::vector<float>(3, 1.0F).data())
+                      .has_value());
+    }
+  }
+  auto job = ReadTrainJob(Write("run.toml", R"(
+[data]
+source = "arrays"
+inputs = "x"
+targets = "y"
+[split]
+policy = "random"
+[model]
+name = "mlp"
+)"));
+  ASSERT_TRUE(job.has_value()) << Describe(job.error());
+  const auto prepared = Prepare(*job);
+  ASSERT_TRUE(prepared.has_value()) << Describe(prepared.error());
+  EXPECT_EQ(prepared->samples, 5);
+  EXPECT_EQ(prepared->notes.size(), 1U);  // the random split's warning
+  EXPECT_EQ(job->plan.hidden, (std::vector<int>{256, 256}));
+
+  ASSERT_TRUE(base::MakeFolders(JoinPath(folder_, "empty")).has_value());
+  job->data.inputs = JoinPath(folder_, "empty");
+  const auto refused = Prepare(*job);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().id, "STUDY-0026");
+}
+
+TEST_F(TrainJobTest, ScalingTheRateNeedsTheBatchItWasFoundWith) {
+  const auto job = ReadTrainJob(Write("run.toml", R"(
+[data]
+source = "embedded"
+[train]
+learning_rate_scaling = "linear"
+)"));
+  ASSERT_FALSE(job.has_value());
+  EXPECT_NE(job.error().help.find("reference_batch"), std::string::npos);
+}
+
 TEST_F(TrainJobTest, ASplitFileThatUsesASampleTwiceIsRefused) {
   for (const char* name : {"x.npy", "y.npy"}) {
     ASSERT_TRUE(record::WriteNpy(JoinPath(folder_, name), {4, 1},

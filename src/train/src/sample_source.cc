@@ -66,7 +66,7 @@ base::Status CheckFinite(std::span<const float> values, const std::string& where
   if (finite) return {};
   return base::Fail("TRAIN-0005", ExitCode::kInput,
                     "a value is not finite (NaN or infinite)", where,
-                    "clean the data set: `stepslack data clean`");
+                    "correct or leave out this sample");
 }
 
 std::vector<int64_t> SortedTrainIndices(const record::TrainPlan& plan) {

@@ -47,6 +47,11 @@ base::Status StatusFile::Enter(record::RunState state) {
   return Write(now_ns);
 }
 
+base::Status StatusFile::Fail(std::string error) {
+  status_.error = std::move(error);
+  return Enter(record::RunState::kFailed);
+}
+
 base::Status StatusFile::Write(int64_t now_ns) {
   if (step_ns_ > 0) {
     status_.efficiency =

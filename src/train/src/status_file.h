@@ -21,6 +21,8 @@ class StatusFile {
   // Written at once when the run ends, else as after a step: short evaluations after
   // every step must not become as many files.
   base::Status Enter(record::RunState state);
+  // The run ends with this error; written at once.
+  base::Status Fail(std::string error);
   void Checkpointed(int64_t step) { status_.checkpoint_step = step; }
 
   const record::RunStatus& status() const { return status_; }

@@ -190,12 +190,24 @@ base::Status Trainer::Restore(const FoundCheckpoint& found) {
   return SaveNow();  // so that this restart is counted even if it comes to nothing
 }
 
+// Between two traced steps: what lies outside would make the trace as long as the run,
+// and all steps that are not in it would read as idle.
+bool Trainer::InsideTrace() const {
+  return tracer_.Covers(cursor_.steps) && tracer_.Covers(cursor_.steps + 1);
+}
+
 bool Trainer::Due(int64_t before, int64_t every) const {
   if (cursor_.samples >= plan_.samples) return true;
   return every > 0 && cursor_.samples / every > before / every;
 }
 
 base::Status Trainer::Run() {
+  base::Status status = TrainToTheEnd();
+  if (!status.has_value()) KeepProgress(status.error());
+  return status;
+}
+
+base::Status Trainer::TrainToTheEnd() {
   while (true) {
     const GlobalBatch batch = sampler_.BatchAfter(cursor_.samples);
     if (batch.indices.empty()) break;
@@ -355,9 +367,9 @@ base::Result<double> Trainer::ApplyGradients(double learning_rate) {
     return base::Fail(
         "TRAIN-0021", base::ExitCode::kFinding,
         "the gradient of " + reducer_.NotFiniteParameter() + " is not finite any more",
-        "rank " + std::to_string(communicator_.rank()) + ", step " +
-            std::to_string(cursor_.steps + 1),
-        "lower learning_rate or set clip_norm");
+        "sum over all ranks, step " + std::to_string(cursor_.steps + 1),
+        "lower learning_rate or set clip_norm; hash_every_steps shows which rank's own "
+        "gradient it was");
   }
   const bool clip = plan_.clip_norm > 0 && norm > plan_.clip_norm;
   optimizer_->Step(network_.values(), own, learning_rate,
@@ -403,7 +415,7 @@ base::Status Trainer::EvaluateNow() {
   SS_TRY(const EvaluationResult result,
          Evaluate(plan_.validation_indices, *source_, network_, communicator_));
   const int64_t end_ns = NowNs();
-  if (plan_.trace_steps > 0) tracer_.AddSpan("eval", start_ns, end_ns);
+  if (InsideTrace()) tracer_.AddSpan("eval", start_ns, end_ns);
 
   record::EvalRecord record;
   record.step = cursor_.steps;
@@ -444,7 +456,7 @@ base::Status Trainer::CheckpointNow() {
   cursor_.tuned_bucket_bytes = reducer_.tuned_bucket_bytes();
   SS_RETURN_IF_ERROR(reducer_.CollectResidual());
   SS_RETURN_IF_ERROR(SaveNow());
-  if (plan_.trace_steps > 0) tracer_.AddSpan("checkpoint", start_ns, NowNs());
+  if (InsideTrace()) tracer_.AddSpan("checkpoint", start_ns, NowNs());
   return {};
 }
 

@@ -76,9 +76,15 @@ class Trainer {
   base::Status SaveNow();
   std::vector<StateView> StateViews();  // of optimizer and gradient exchange
   bool Due(int64_t before, int64_t every) const;
+  bool InsideTrace() const;
   double TrainSeconds() const;
 
+  base::Status TrainToTheEnd();
+
   // trainer_finish.cc
+  // What a run that ends with an error leaves: best effort, the error goes on.
+  base::Status ExportModel();
+  void KeepProgress(const base::Error& error);
   base::Status Finish();
   base::Status Predict(record::RunSummary& summary);
   base::Status GatherRanks(record::RunSummary& summary);

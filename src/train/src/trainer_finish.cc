@@ -51,15 +51,38 @@ base::Status Trainer::Finish() {
   SS_RETURN_IF_ERROR(GatherRanks(summary));
   FillSummary(summary);
   if (communicator_.rank() != 0) return {};
-  if (plan_.export_torchscript) {
-    SS_TRY(const std::string script, network_.ExportTorchScript());
-    SS_RETURN_IF_ERROR(base::WriteFileAtomic(
-        base::JoinPath(run_folder_, "model.torchscript.pt"), script));
-  }
+  if (plan_.export_torchscript) SS_RETURN_IF_ERROR(ExportModel());
   // Before run.json, which tells that everything is there.
   SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kDone));
   return base::WriteFileAtomic(base::JoinPath(run_folder_, "run.json"),
                                record::ToJson(summary).Dump() + "\n");
+}
+
+// The network, and beside it how its inputs are made and its outputs are read.
+base::Status Trainer::ExportModel() {
+  SS_TRY(const std::string script, network_.ExportTorchScript());
+  const std::string path = base::JoinPath(run_folder_, "model.torchscript.pt");
+  SS_RETURN_IF_ERROR(base::WriteFileAtomic(path, script));
+  base::Json encoding;
+  encoding.Set("schema", "stepslack.model_encoding/1");
+  encoding.Set("model", plan_.model);
+  encoding.Set("input_planes", source_->planes());
+  encoding.Set("outputs", source_->outputs());
+  encoding.Set("encoding", source_->Facts());
+  return base::WriteFileAtomic(base::JoinPath(run_folder_, "model.encoding.json"),
+                               encoding.Dump() + "\n");
+}
+
+void Trainer::KeepProgress(const base::Error& error) {
+  (void)metrics_->Flush();
+  if (communicator_.rank() != 0) return;
+  record::RunSummary summary;
+  FillSummary(summary);
+  summary.status = "failed";
+  summary.failure = base::Describe(error);
+  (void)status_->Fail(summary.failure);
+  (void)base::WriteFileAtomic(base::JoinPath(run_folder_, "run.json"),
+                              record::ToJson(summary).Dump() + "\n");
 }
 
 base::Status Trainer::Predict(record::RunSummary& summary) {
@@ -151,13 +174,13 @@ void Trainer::FillTags(record::RunSummary& summary) const {
     indices->clear();
   }
   summary.config = record::ToJson(model);
-  // What is left is the model: where and what the data are has a tag of its own.
+  // What is left is the model: where and what the data are has a tag of its own, and
+  // loader, records and time-outs change nothing that is trained.
   model.inputs_path.clear();
   model.targets_path.clear();
   model.dataset_sha256.clear();
-  base::Json identity = record::ToJson(model);
-  identity.Set("parameters", summary.parameters);
-  summary.tags["model"] = base::Sha256Of(identity.Dump(-1));
+  summary.tags["model"] =
+      base::Sha256Of(PlanDigest(model) + " " + std::to_string(summary.parameters));
   summary.tags["dataset"] = plan_.dataset_sha256.empty()
                                 ? base::Sha256Of(source_->Facts().Dump(-1))
                                 : plan_.dataset_sha256;

@@ -108,7 +108,9 @@ base::Status RunWorker(const std::string& run_folder) {
   if (!status.has_value()) {
     communicator->MarkFailed();
     DumpFlightRecord(run_folder, plan, *communicator);
-    if (environment.rank == 0) {
+    // A trainer that had begun has said more than is known here.
+    if (environment.rank == 0 &&
+        !base::PathExists(base::JoinPath(run_folder, "run.json"))) {
       WriteFailure(run_folder, status.error(), environment.world_size);
     }
     // Left behind on purpose: its thread may be stuck inside the engine, and joining it

@@ -37,6 +37,8 @@ struct RunOverview {
   RunStatus status;  // of run.json where that says more than status.json
   // Since rank 0 last wrote; -1: ended, or unknown.
   double silent_seconds = -1;
+  // Running by its own words, but there is no such process on this host any more.
+  bool process_gone = false;
   std::optional<TrainPlan> plan;
   std::optional<RunSummary> summary;  // of a run that ended
   std::optional<EvalRecord> last_eval;
