@@ -141,6 +141,10 @@ class FaultTest(TrainCase):
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 4, errors)
         self.assertIn("rank 1 was killed by signal 9", errors)
+        status = json.loads(
+            next(self.room.glob(".stepslack/runs/*/status.json")).read_text())
+        self.assertEqual(status["state"], "failed")
+        self.assertIn("signal 9", status["error"] + errors)
         _, resumed = self.record(self.train())
         self.assertEqual(resumed["restarts"], 1)
         _, whole = self.record(self.train(room=self.folder / "other"),
@@ -197,6 +201,9 @@ class FaultTest(TrainCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("TRAIN-0021", done.stderr)
         self.assertIn("step 7", done.stderr)
+        run = json.loads(next(self.room.glob(".stepslack/runs/*/run.json")).read_text())
+        self.assertEqual((run["status"], run["steps"]), ("failed", 6))
+        self.assertTrue(run["tags"]["model"])
 
     @unittest.skipUnless(os.geteuid() == 0, "mounting a small disk needs root")
     def test_a_full_disk_is_named_and_what_was_kept_still_loads(self):

@@ -179,7 +179,7 @@ class RankGroup {
       const auto end = processes_[i].Poll();
       if (!end || end->exit_code == 0) continue;
       const std::string said = LastError(folder_, ranks_[i]).line;
-      if (!said.empty() && said.find("COMM-0002") == std::string::npos) return i;
+      if (!said.empty() && said.find("lost a peer") == std::string::npos) return i;
     }
     return 0;
   }
