@@ -159,6 +159,10 @@ void Trainer::FillSummary(record::RunSummary& summary) const {
   summary.runtime["interface"] = connection_.interface;
   summary.runtime["launcher"] = connection_.launcher;
   summary.runtime["cores_allowed"] = std::to_string(base::UsableCores());
+  const bool full_size =
+      plan_.model == "fcn" || (plan_.model == "unet" && plan_.stem == "plain");
+  summary.runtime["convolution"] =
+      full_size && plan_.precision == "float32" ? "winograd where it fits" : "direct";
   summary.runtime["optimizer"] = optimizer_->name();
   summary.runtime["peak_learning_rate"] = base::FormatDouble(ScheduleOf(plan_).peak);
   reducer_.Describe(summary.runtime);
