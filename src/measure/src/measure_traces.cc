@@ -10,16 +10,32 @@
 #include "hta_notes.h"
 #include "rank_assembly.h"
 #include "record_files.h"
+#include "stepslack/base/file.h"
 #include "summary.h"
 
 namespace stepslack::measure {
 namespace {
 
+// Plans, summaries and checkpoints that a run of our own trainer keeps beside what is
+// measured here.
+bool IsRunBookkeeping(const InputRow& row) {
+  const std::string name = base::FileName(row.path);
+  if (name.starts_with("trace.") || name.starts_with("metrics.")) return false;
+  std::string folder = base::ParentFolder(row.path);
+  if (base::FileName(folder) == "checkpoints") folder = base::ParentFolder(folder);
+  return base::PathExists(base::JoinPath(folder, "plan.json")) &&
+         base::PathExists(base::JoinPath(folder, "metrics.jsonl"));
+}
+
 // Inputs that were not used, named one by one only while they are few.
 void NoteUnused(TraceReport& report) {
   constexpr size_t kNamed = 20;
   std::map<std::string, std::vector<const InputRow*>> by_reason;
-  for (const InputRow& row : report.inputs) {
+  for (InputRow& row : report.inputs) {
+    if (!row.used && IsRunBookkeeping(row)) {
+      row.note = "part of a run's record; `stepslack show run` reads it";
+      continue;
+    }
     if (!row.used) by_reason[row.note].push_back(&row);
     if (row.used && row.truncated) {
       report.missing.push_back(
