@@ -109,6 +109,9 @@ class RunTest(TrainCase):
         for rank in report["ranks"]:
             self.assertEqual(len(rank["steps"]), 4)
             self.assertGreater(rank["phases"]["backward_ns"], 0)
+        # What the record keeps beside its traces is no fault of the input.
+        self.assertEqual([part for part in report["missing"] if part["part"] == "input"],
+                         [])
         # A rank that loses its core inside one is late at its end, and rightly refused.
         collectives = report["collectives"]
         self.assertGreater(collectives["matched"], collectives["refused"])
