@@ -47,12 +47,18 @@ std::string ExecutablePath() {
   return error ? std::string() : path.string();
 }
 
-std::string OpenBlasCoreType() {
+bool CpuHasAvx512() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-    return "SkylakeX";
-  }
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#else
+  return false;
+#endif
+}
+
+std::string OpenBlasCoreType() {
+  if (CpuHasAvx512()) return "SkylakeX";
+#if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     // Zen is the same kernels with another block size; AMD CPUs are recognised.
     return __builtin_cpu_is("intel") ? "Haswell" : "";

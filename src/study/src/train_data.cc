@@ -12,7 +12,6 @@
 #include "stepslack/data/split.h"
 #include "stepslack/data/tiles.h"
 #include "stepslack/eda/irdrop_dataset.h"
-#include "stepslack/record/array_file.h"
 #include "stepslack/record/mapped_array.h"
 #include "stepslack/study/train_job.h"
 
@@ -271,10 +270,11 @@ base::Result<std::vector<std::string>> ShardsOf(const std::string& path,
 
 base::Result<int64_t> CountGraphs(const std::string& path) {
   if (path.ends_with(".npz")) {
-    SS_TRY(const auto arrays, record::ReadNpz(path));
+    SS_TRY(const auto arrays, record::MapNpz(path));
     const auto offsets = arrays.find("node_offset");
-    if (offsets != arrays.end() && offsets->second.size() > 1) {
-      return offsets->second.size() - 1;
+    if (offsets != arrays.end() && offsets->second.shape().size() == 1 &&
+        offsets->second.shape().front() > 1) {
+      return offsets->second.shape().front() - 1;
     }
   }
   return Fail("STUDY-0020", ExitCode::kInput,

@@ -32,16 +32,11 @@ void KeepMemoryMapped() {
   mallopt(M_TOP_PAD, 64 << 20);
 }
 
-bool HasAvx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
-
 // Libraries read these when they are loaded, before main: unless the launcher has set
 // them, set them and start over. One thread a rank; huge pages make the first touch of
 // memory cheap; wide vectors are opt-in in LibTorch, which reads its variable later.
 void ConfigureLibraries(char** argv) {
-  if (HasAvx512()) setenv("ATEN_CPU_CAPABILITY", "avx512", 0);
+  if (stepslack::base::CpuHasAvx512()) setenv("ATEN_CPU_CAPABILITY", "avx512", 0);
   bool complete = true;
   for (const char* name : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}) {
     const char* value = std::getenv(name);

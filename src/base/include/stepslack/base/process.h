@@ -47,6 +47,8 @@ class Process {
 
 // CPU model, usable cores, memory, kernel, BLAS, C library: the hardware tag's content.
 Json HostFacts();
+// The AVX-512 subset of server CPUs since Skylake: F, BW, VL and DQ.
+bool CpuHasAvx512();
 // The kernels that OpenBLAS should use on this CPU, as OPENBLAS_CORETYPE names them; ""
 // where its own choice is as good. An OpenBLAS older than the CPU takes it for a
 // Pentium 4 (measured on a Xeon of 2024 with OpenBLAS 0.3.21: 28 GFLOP/s a core against
