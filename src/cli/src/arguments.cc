@@ -19,15 +19,46 @@ std::string Suggest(std::string_view word, const std::vector<std::string>& candi
   return near.empty() ? otherwise : "did you mean `" + near + "`?";
 }
 
-base::Result<const VerbInfo*> FindVerb(std::string_view name) {
+// "data" of "data audit": what stands before the action in a verb of two words.
+std::string_view Object(std::string_view verb) {
+  const size_t space = verb.find(' ');
+  return space == std::string_view::npos ? std::string_view() : verb.substr(0, space);
+}
+
+base::Result<const VerbInfo*> FindVerb(std::string_view first,
+                                       std::string_view second) {
   std::vector<std::string> names;
+  std::vector<std::string> actions;
   for (const VerbInfo& verb : Verbs()) {
-    if (verb.name == name) return &verb;
-    names.emplace_back(verb.name);
+    const std::string_view object = Object(verb.name);
+    if (verb.name == first) return &verb;
+    if (object.empty()) {
+      names.emplace_back(verb.name);
+    } else if (object != first) {
+      if (names.empty() || names.back() != object) names.emplace_back(object);
+    } else if (verb.name.substr(object.size() + 1) == second) {
+      return &verb;
+    } else {
+      actions.emplace_back(verb.name.substr(object.size() + 1));
+    }
   }
-  return Fail("CLI-0001", ExitCode::kUsage, "unknown verb `" + std::string(name) + "`",
+  if (!actions.empty()) {
+    const bool absent = second.empty() || second.starts_with("-");
+    return Fail("CLI-0014", ExitCode::kUsage,
+                absent ? fmt::format("`{}` needs an action", first)
+                       : fmt::format("`{}` has no action `{}`", first, second),
+                "command line",
+                Suggest(absent ? "" : second, actions,
+                        fmt::format("use one of: {}", fmt::join(actions, ", "))));
+  }
+  return Fail("CLI-0001", ExitCode::kUsage, "unknown verb `" + std::string(first) + "`",
               "command line",
-              Suggest(name, names, "`stepslack --help` lists the verbs"));
+              Suggest(first, names, "`stepslack --help` lists the verbs"));
+}
+
+bool IsObject(std::string_view word) {
+  return std::ranges::any_of(
+      Verbs(), [&](const VerbInfo& verb) { return Object(verb.name) == word; });
 }
 
 struct Binding {
@@ -114,7 +145,15 @@ base::Result<Arguments> ParseArguments(int argc, const char* const* argv) {
     arguments.version = true;
     return arguments;
   }
-  SS_TRY(arguments.verb, FindVerb(first));
+  const std::string_view second = argc > 2 ? argv[2] : "";
+  const bool asks = second == "-h" || second == "--help";
+  if (asks && IsObject(first)) {
+    arguments.help = true;
+    arguments.object = first;
+    return arguments;
+  }
+  SS_TRY(arguments.verb, FindVerb(first, second));
+  const int skipped = Object(arguments.verb->name).empty() ? 1 : 2;
 
   CLI::App app;
   app.set_help_flag("-h,--help");
@@ -123,13 +162,13 @@ base::Result<Arguments> ParseArguments(int argc, const char* const* argv) {
     Declare(app, option, binding);
   for (const OptionInfo& option : CommonOptions()) Declare(app, option, binding);
   try {
-    app.parse(argc - 1, argv + 1);
+    app.parse(argc - skipped, argv + skipped);
   } catch (const CLI::CallForHelp&) {
     arguments.help = true;
     return arguments;
   } catch (const CLI::ExtrasError&) {
     std::string extra;
-    for (int i = 2; i < argc && extra.empty(); ++i) {
+    for (int i = skipped + 1; i < argc && extra.empty(); ++i) {
       const std::string word(
           std::string_view(argv[i]).substr(0, std::string_view(argv[i]).find('=')));
       if (word.starts_with("-") && FindOption(*arguments.verb, word) == nullptr &&

@@ -15,6 +15,7 @@ struct Arguments {
   const VerbInfo* verb = nullptr;  // null: overview help was asked for
   bool help = false;
   bool version = false;
+  std::string object;  // of `stepslack data --help`: whose actions to list
   // `stepslack help --markdown` or `--man`: all verbs, as docs/cli.md or
   // docs/stepslack.1.
   std::string reference;

@@ -4,6 +4,7 @@
 
 #include "bench_commands.h"
 #include "companion.h"
+#include "data_make.h"
 #include "doctor.h"
 #include "run_commands.h"
 #include "stepslack/base/file.h"
@@ -93,6 +94,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   const std::string_view verb = arguments.verb->name;
   if (verb == "review") return Review(arguments, context);
   if (verb == "train") return Train(arguments, context);
+  if (verb == "data make") return DataMake(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);
   if (verb == "measure") return Measure(arguments, context, color);

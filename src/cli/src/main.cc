@@ -99,8 +99,11 @@ static int Run(int argc, char** argv) {
     return Deliver(cli::ManPage(), "-", ExitCode::kOk);
   if (arguments->help) {
     const auto* verb = arguments->verb;
-    return Deliver(verb != nullptr ? cli::VerbHelp(*verb) : cli::OverviewHelp(), "-",
-                   ExitCode::kOk);
+    const std::string text = verb != nullptr ? cli::VerbHelp(*verb)
+                             : arguments->object.empty()
+                                 ? cli::OverviewHelp()
+                                 : cli::ObjectHelp(arguments->object);
+    return Deliver(text, "-", ExitCode::kOk);
   }
   const auto threads = base::ParseInt(arguments->Value("--threads"));
   if (!threads || *threads < 0 || *threads > 4096) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <map>
 
 namespace stepslack::cli {
 namespace {
@@ -55,139 +55,6 @@ std::span<const OptionInfo> CommonOptions() {
   return options;
 }
 
-std::span<const VerbInfo> Verbs() {
-  static const OptionInfo traces{
-      "PATH", "", "", "files, folders, patterns or archives of traces", {}, true};
-  static const std::array<VerbInfo, 12> verbs{{
-      {"import",
-       "get data in",
-       "recognise and read traces, logs and dumps; keep what they say in a room",
-       {"stepslack import traces/ --room room"},
-       {traces, {"--room", "DIR", "room", "the room to keep it in", {}}},
-       {"text", "json"}},
-      {"train",
-       "train",
-       "train a model over many ranks and keep the record of the run",
-       {"stepslack train examples/irdrop/run.toml --ranks 2 --room room",
-        "mpirun -np 2 stepslack train run.toml --backend mpi"},
-       {{"FILE", "", "", "run.toml: data, model, training, communication", {}},
-        {"--ranks", "N", "", "training processes instead of the file's number", {}},
-        {"--room", "DIR", "room", "where data, runs and the ledger are kept", {}},
-        {"--seed", "N", "", "seed instead of the file's", {}},
-        {"--backend",
-         "NAME",
-         "",
-         "how ranks talk to each other instead of the file's choice",
-         {"auto", "shm", "gloo", "mpi", "hier", "nccl"}},
-        {"--no-comm",
-         "",
-         "",
-         "no gradient exchange: what the same ranks cost without communication",
-         {}},
-        {"--again", "", "", "train anew although such a run is in the room", {}}},
-       {"text", "json"}},
-      {"measure",
-       "measure",
-       "what the traces of a run say: exact times, waits, causes of lost time",
-       {"stepslack measure traces/", "stepslack measure traces/ --format json",
-        "stepslack measure 'run/*.json.gz' --by collective --format csv"},
-       {traces,
-        {"--by",
-         "WHAT",
-         "",
-         "one table of this instead of the summary",
-         {"rank", "step", "phase", "collective", "kernel", "stream"}}},
-       {"text", "json", "csv", "markdown", "html"}},
-      {"compare",
-       "measure",
-       "what changed between two sets of traces, or of training logs",
-       {"stepslack compare before/ after/",
-        "stepslack compare runs_a/ runs_b/ --format json"},
-       {{"BEFORE", "", "", "file, folder, pattern or archive", {}},
-        {"AFTER", "", "", "file, folder, pattern or archive", {}}},
-       {"text", "json", "markdown"}},
-      {"show",
-       "measure",
-       "something to look at: the timeline of all ranks, or how a run goes",
-       {"stepslack show timeline traces/ -o timeline.html",
-        "stepslack show run 4f2a91 --room room",
-        "stepslack show run DIR --format json"},
-       {{"WHAT", "", "", "what to show", {"timeline", "run"}},
-        {"PATH", "", "", "traces of a timeline; id or folder of a run", {}, true},
-        {"--room", "DIR", "room", "the room that has the run of this id", {}}},
-       {"html", "text", "json"}},
-      {"export",
-       "measure",
-       "one merged trace with corrected clocks and marked findings",
-       {"stepslack export perfetto traces/ -o merged.json.gz"},
-       {{"WHAT", "", "", "for which viewer", {"perfetto"}}, traces},
-       {"json"}},
-      {"review",
-       "decide",
-       "run the whole review: data, training, measurement, diagnosis, decision",
-       {"stepslack review examples/irdrop/review.toml --room room",
-        "stepslack review review.toml --data maps/ --format json"},
-       {{"FILE", "", "", "review.toml: decision, requirements, data, training", {}},
-        {"--room", "DIR", "room", "where results and the cache are kept", {}},
-        {"--data",
-         "DIR",
-         "",
-         "read maps from this folder instead of the configured one",
-         {}},
-        {"--ranks",
-         "N",
-         "",
-         "training processes instead of the configured number",
-         {}}},
-       {"text", "json", "markdown", "html"}},
-      {"verify",
-       "decide",
-       "check a capsule: every artifact's digest against its file",
-       {"stepslack verify room/capsule.json"},
-       {{"FILE", "", "", "capsule.json inside its room", {}}},
-       {"text"}},
-      {"log",
-       "keep",
-       "list what a room has computed, oldest first",
-       {"stepslack log --room room"},
-       {{"--room", "DIR", "room", "the room to list", {}}},
-       {"text", "json"}},
-      {"bench",
-       "keep",
-       "measure what communication costs here; keep it in a room for `train`",
-       {"stepslack bench comm --ranks 2 --room room",
-        "stepslack bench comm --backend shm,gloo --bytes 4096,1048576"},
-       {{"WHAT", "", "", "what to measure: comm", {}},
-        {"--ranks", "N", "2", "processes that talk to each other", {}},
-        {"--backend",
-         "LIST",
-         "",
-         "of shm, gloo, mpi, openmpi, hier, nccl; empty: what is there",
-         {}},
-        {"--bytes", "LIST", "", "vector lengths; empty: 4 KiB to 100 MB", {}},
-        {"--collective",
-         "LIST",
-         "all_reduce",
-         "of all_reduce, reduce_scatter, all_gather, broadcast, all_to_all",
-         {}},
-        {"--room", "DIR", "room", "the room to keep the table in", {}}},
-       {"text", "json"}},
-      {"doctor",
-       "keep",
-       "check this machine for what slows or breaks training",
-       {"stepslack doctor", "stepslack doctor --format json"},
-       {},
-       {"text", "json"}},
-      {"completion",
-       "keep",
-       "print the completion script for bash",
-       {"stepslack completion > /etc/bash_completion.d/stepslack"},
-       {},
-       {"text"}},
-  }};
-  return verbs;
-}
-
 std::string OverviewHelp() {
   std::string text =
       "stepslack: sign-off for distributed training\n\n"
@@ -205,6 +72,19 @@ std::string OverviewHelp() {
     }
   }
   return text;
+}
+
+std::string ObjectHelp(std::string_view object) {
+  std::string text = fmt::format(
+      "usage: stepslack {0} ACTION [options]     stepslack {0} "
+      "ACTION --help\n\nactions\n",
+      object);
+  for (const VerbInfo& verb : Verbs()) {
+    if (!verb.name.starts_with(std::string(object) + " ")) continue;
+    text +=
+        fmt::format("  {:<12} {}\n", verb.name.substr(object.size() + 1), verb.summary);
+  }
+  return text + "\n" + std::string(kExitCodes);
 }
 
 std::string VerbHelp(const VerbInfo& verb) {
@@ -230,31 +110,52 @@ std::string BashCompletion() {
   std::string verbs;
   std::string cases;
   std::string common;
+  std::map<std::string_view, std::string> actions;  // by object
   for (const OptionInfo& option : CommonOptions()) {
     common += fmt::format("{} ", option.name);
   }
   for (const VerbInfo& verb : Verbs()) {
-    verbs += fmt::format("{} ", verb.name);
+    const size_t space = verb.name.find(' ');
+    if (space == std::string_view::npos) {
+      verbs += fmt::format("{} ", verb.name);
+    } else {
+      std::string& known = actions[verb.name.substr(0, space)];
+      if (known.empty()) verbs += fmt::format("{} ", verb.name.substr(0, space));
+      known += fmt::format("{} ", verb.name.substr(space + 1));
+    }
     std::string options;
     for (const OptionInfo& option : verb.options) {
       if (option.name.starts_with("--")) options += fmt::format("{} ", option.name);
     }
-    cases += fmt::format("    {}) words=\"{}{}\" ;;\n", verb.name, options, common);
+    cases += fmt::format("    \"{}{}\"*) words=\"{}{}\" ;;\n", verb.name,
+                         space == std::string_view::npos ? " " : "", options, common);
+  }
+  std::string objects;
+  for (const auto& [object, known] : actions) {
+    objects += fmt::format("    {}) words=\"{}\" ;;\n", object, known);
   }
   return fmt::format(
       "# bash completion for stepslack\n"
       "_stepslack() {{\n"
       "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"{}\"\n"
-      "  [[ $COMP_CWORD -gt 1 ]] && case \"${{COMP_WORDS[1]}}\" in\n{}"
+      "  [[ $COMP_CWORD -gt 1 ]] && case \"${{COMP_WORDS[*]:1:2}} \" in\n{}"
       "  esac\n"
-      "  if [[ $word == -* || $COMP_CWORD -eq 1 ]]; then\n"
+      "  [[ $COMP_CWORD -eq 2 ]] && case \"${{COMP_WORDS[1]}}\" in\n{}"
+      "    *) ;;\n"
+      "  esac\n"
+      "  if [[ $word == -* || $COMP_CWORD -eq 1 ]] ||\n"
+      "     [[ $COMP_CWORD -eq 2 && \"{}\" == *\" ${{COMP_WORDS[1]}} \"* ]]; then\n"
       "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
       "  else\n"
       "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
       "  fi\n"
       "}}\n"
       "complete -F _stepslack stepslack\n",
-      verbs, cases);
+      verbs, cases, objects, [&] {
+        std::string names = " ";
+        for (const auto& [object, known] : actions) names += fmt::format("{} ", object);
+        return names;
+      }());
 }
 
 std::string ManPage() {

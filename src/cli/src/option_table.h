@@ -20,7 +20,7 @@ struct OptionInfo {
 };
 
 struct VerbInfo {
-  std::string_view name;
+  std::string_view name;   // "measure", or with its object "data audit"
   std::string_view group;  // task in help: "decide", "keep", ...
   std::string_view summary;
   std::vector<std::string_view> examples;
@@ -32,8 +32,9 @@ std::span<const VerbInfo> Verbs();
 std::span<const OptionInfo>
 CommonOptions();  // --format, -o, --color, --threads, --quiet
 
-std::string OverviewHelp();                  // bare command, -h
-std::string VerbHelp(const VerbInfo& verb);  // examples first, exit codes last
+std::string OverviewHelp();                       // bare command, -h
+std::string ObjectHelp(std::string_view object);  // the actions of `stepslack data`
+std::string VerbHelp(const VerbInfo& verb);       // examples first, exit codes last
 std::string BashCompletion();
 std::string ReferenceMarkdown();  // docs/cli.md
 std::string ManPage();            // docs/stepslack.1

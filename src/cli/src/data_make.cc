@@ -1,0 +1,52 @@
+#include "data_make.h"
+
+#include <fmt/format.h>
+
+#include "stepslack/base/text.h"
+#include "stepslack/data/array_folder.h"
+#include "stepslack/eda/irdrop_dataset.h"
+
+namespace stepslack::cli {
+namespace {
+
+using base::ExitCode;
+
+constexpr int kVariants = 4;  // maps of a family
+
+base::Result<int64_t> Whole(const Arguments& arguments, const char* option,
+                            int64_t most) {
+  const auto value = base::ParseInt(arguments.Value(option));
+  if (!value || *value < 1 || *value > most) {
+    return base::Fail("CLI-0230", ExitCode::kUsage,
+                      fmt::format("must be a whole number from 1 to {}", most),
+                      fmt::format("{} {}", option, arguments.Value(option)),
+                      fmt::format("for example {} 64", option));
+  }
+  return *value;
+}
+
+}  // namespace
+
+base::Result<CommandResult> DataMake(const Arguments& arguments,
+                                     const base::Context& context) {
+  const std::string out = arguments.Value("--out");
+  if (out.empty()) {
+    return base::Fail("CLI-0231", ExitCode::kUsage, "the folder to write is missing",
+                      "--out", "for example --out maps");
+  }
+  SS_TRY(const int64_t seed, Whole(arguments, "--seed", int64_t{1} << 62));
+  SS_TRY(const int64_t count, Whole(arguments, "--count", 400000));
+  eda::IrDropOptions options;
+  options.seed = static_cast<uint64_t>(seed);
+  options.variants = kVariants;
+  options.families = static_cast<int>((count + kVariants - 1) / kVariants);
+  options.threads = context.threads;
+  SS_TRY(auto made, eda::MakeIrDropMaps(options, {}, context.stop));
+  made.first.maps.resize(static_cast<size_t>(count));
+  SS_RETURN_IF_ERROR(data::WriteArrayFolder(made.first, out));
+  return CommandResult{.output = fmt::format("{} maps of {} families in {}\n", count,
+                                             options.families, out),
+                       .exit_code = ExitCode::kOk};
+}
+
+}  // namespace stepslack::cli

@@ -1,0 +1,20 @@
+// `stepslack data ACTION`: each action is a verb of two words with options of its own.
+#include "verb_tables.h"
+
+namespace stepslack::cli {
+
+std::vector<VerbInfo> DataVerbs() {
+  return {
+      {"data make",
+       "get data in",
+       "make a labelled data set with exact or tool-made labels",
+       {"stepslack data make irdrop --out maps --seed 1 --count 64"},
+       {{"WHAT", "", "", "which data set", {"irdrop"}},
+        {"--out", "DIR", "", "folder to write; must not exist or be empty", {}},
+        {"--seed", "N", "1", "of everything that is drawn", {}},
+        {"--count", "N", "64", "samples", {}}},
+       {"text", "json"}},
+  };
+}
+
+}  // namespace stepslack::cli
