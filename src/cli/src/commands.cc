@@ -12,6 +12,7 @@
 #include "stepslack/evidence/capsule.h"
 #include "stepslack/review/review.h"
 #include "stepslack/store/room.h"
+#include "study_commands.h"
 #include "trace_commands.h"
 #include "train_commands.h"
 
@@ -96,6 +97,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "train") return Train(arguments, context);
   if (verb == "data make") return DataMake(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
+  if (verb == "study") return Study(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);
   if (verb == "measure") return Measure(arguments, context, color);
   if (verb == "compare") return Compare(arguments, context);
