@@ -23,9 +23,12 @@ Cell OptionalCell(const std::optional<double>& value) {
   return Cell(*value);
 }
 
+// Value and interval; level and count stand once, over the tables.
 Cell EstimateCell(const base::Estimate& estimate) {
   if (!estimate.value) return Cell(std::string("-"));
-  return Cell(estimate);
+  if (!estimate.low || !estimate.high) return Cell(*estimate.value);
+  return Cell(fmt::format("{} [{}, {}]", base::Human(*estimate.value),
+                          base::Human(*estimate.low), base::Human(*estimate.high)));
 }
 
 std::string ValuesText(const study::Settings& values) {
@@ -219,8 +222,10 @@ Section TrialsSection(const StudyReport& report) {
 Document StudyDocument(const StudyReport& report) {
   Document document;
   document.title = report.study.title;
-  document.lead = {report.verdict,
-                   fmt::format("study {}, {}", report.id, ToString(report.study.kind))};
+  document.lead = {
+      report.verdict,
+      fmt::format("study {}, {}; [low, high]: 95 % interval over {} seeds", report.id,
+                  ToString(report.study.kind), report.study.seeds.size())};
   Section checks;
   checks.id = "checks";
   checks.title = "Checks";

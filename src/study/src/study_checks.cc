@@ -140,6 +140,8 @@ base::Result<std::vector<StudyCheck>> CheckBaseline(const StudyFile& study,
     wanted.back().purpose = "check";
   }
   SS_TRY(const auto results, batch.Run(wanted));
+  // A planned trial of every kind but a search.
+  if (study.kind == StudyKind::kSweep) trials.push_back(results[0]);
   if (results.size() > 1) {
     checks.push_back(JudgeRepeat(study, results[0], results[1]));
     trials.push_back(results[1]);

@@ -30,6 +30,12 @@ std::string Beside(const std::string& file, const std::string& path) {
   return base::JoinPath(base::ParentFolder(file), path);
 }
 
+// Asks for the value first, so that the key is known to hints when it is absent.
+std::optional<double> OptionalDouble(ConfigTable& table, std::string_view key) {
+  if (table.Value(key).is_null()) return std::nullopt;
+  return table.Double(key, {}, -1e300, 1e300);
+}
+
 Settings ReadSettings(ConfigTable& table) {
   Settings settings;
   for (const std::string& key : table.Keys()) {
@@ -71,7 +77,7 @@ void ReadObjective(ConfigTable& table, StudyFile& study) {
   objective.metric = table.String(
       "metric", study.train.empty() ? std::optional<std::string>() : "relative_mae");
   objective.maximise = table.Choice("goal", "min", {"min", "max"}) == "max";
-  if (table.Has("target")) objective.target = table.Double("target", {}, -1e300, 1e300);
+  objective.target = OptionalDouble(table, "target");
   objective.last = table.Choice("at", "best", {"best", "last"}) == "last";
   objective.log = table.String("log", "");
   objective.pattern = table.String("pattern", "");
@@ -89,19 +95,17 @@ void ReadObjective(ConfigTable& table, StudyFile& study) {
 }
 
 void ReadSeeds(ConfigTable& root, StudyFile& study) {
-  if (root.Has("seeds")) {
-    std::set<int64_t> seen;
-    for (const int64_t seed : root.Ints("seeds", 0, INT64_MAX)) {
-      if (!seen.insert(seed).second) {
-        root.Reject("seeds", fmt::format("seed {} stands there twice", seed),
-                    "equal seeds give equal runs; use other seeds");
-      }
-      study.seeds.push_back(static_cast<uint64_t>(seed));
+  std::set<int64_t> seen;
+  for (const int64_t seed : root.Ints("seeds", 0, INT64_MAX)) {
+    if (!seen.insert(seed).second) {
+      root.Reject("seeds", fmt::format("seed {} stands there twice", seed),
+                  "equal seeds give equal runs; use other seeds");
     }
-    if (study.seeds.empty() || study.seeds.size() > kMostSeeds) {
-      root.Reject("seeds", fmt::format("needs 1 to {} seeds", kMostSeeds),
-                  "seeds = [1, 2, 3]");
-    }
+    study.seeds.push_back(static_cast<uint64_t>(seed));
+  }
+  if (study.seeds.size() > kMostSeeds || (root.Has("seeds") && study.seeds.empty())) {
+    root.Reject("seeds", fmt::format("needs 1 to {} seeds", kMostSeeds),
+                "seeds = [1, 2, 3]");
   }
   // A search tries every configuration with every seed, so it begins with one.
   if (study.seeds.empty()) {
@@ -220,8 +224,7 @@ void ReadChecks(ConfigTable& table, StudyFile& study) {
   study.check_reproducibility = table.Bool("reproducibility", true);
   study.require_bit_equal = table.Bool("bit_equal", false);
   study.tolerance = table.Double("tolerance", study.tolerance, 0, 10);
-  if (table.Has("baseline"))
-    study.expected = table.Double("baseline", {}, -1e300, 1e300);
+  study.expected = OptionalDouble(table, "baseline");
   study.margin = table.Double("margin", study.margin, 0, 10);
 }
 

@@ -35,7 +35,12 @@ std::optional<double> Wall(const TrialResult& result) {
 std::optional<double> Rate(const TrialResult& result) {
   return result.samples_per_second;
 }
+// Samples a second and worker: of the way to the target, else as the log says.
 std::optional<double> RatePerWorker(const TrialResult& result) {
+  if (result.samples_to_target && result.seconds_to_target.value_or(0) > 0) {
+    return static_cast<double>(*result.samples_to_target) /
+           (*result.seconds_to_target * result.trial.ranks);
+  }
   if (!result.samples_per_second) return std::nullopt;
   return *result.samples_per_second / result.trial.ranks;
 }
