@@ -50,7 +50,7 @@ TEST(StateFile, IsTheArchiveThatTorchWrites) {
     digest.Update(array.values.data(), array.values.size() * sizeof(float));
   }
   const std::vector<char> expected = torch::jit::pickle_save(
-      c10::ivalue::Tuple::create(state.text, arrays, digest.Finish()));
+      c10::ivalue::Tuple::create(state.text, std::move(arrays), digest.Finish()));
   EXPECT_EQ(EncodeState(state).value(), std::string(expected.begin(), expected.end()));
 }
 
