@@ -203,7 +203,7 @@ class FaultTest(TrainCase):
         done = self.train()
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("TRAIN-0021", done.stderr)
-        self.assertIn("step 7", done.stderr)
+        self.assertIn("rank 1, step 7", done.stderr)
         run = json.loads(next(self.room.glob(".stepslack/runs/*/run.json")).read_text())
         self.assertEqual((run["status"], run["steps"]), ("failed", 6))
         self.assertTrue(run["tags"]["model"])

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace stepslack::base {
 namespace {
@@ -35,21 +36,6 @@ bool WriteAll(int descriptor, std::string_view content, std::string& reason) {
     done += static_cast<size_t>(size);
   }
   return true;
-}
-
-// Writes everything and syncs; closes the descriptor in every case.
-bool WriteAndSync(int descriptor, std::string_view content, std::string& reason) {
-  if (!WriteAll(descriptor, content, reason)) {
-    ::close(descriptor);
-    return false;
-  }
-  const bool synced = ::fsync(descriptor) == 0;
-  if (!synced) reason = Reason();
-  if (::close(descriptor) != 0 && synced) {
-    reason = Reason();
-    return false;
-  }
-  return synced;
 }
 
 // Makes the rename itself durable. A file system that cannot sync a folder is not an
@@ -106,25 +92,52 @@ Result<std::string> ReadMaybeGzip(const std::string& path) {
   return bytes;
 }
 
-Status WriteFileAtomic(const std::string& path, std::string_view content) {
+Result<AtomicFile> AtomicFile::Create(const std::string& path) {
   const std::string folder = ParentFolder(path);
   SS_RETURN_IF_ERROR(MakeFolders(folder));
   std::string temporary = JoinPath(folder, ".tmp.XXXXXX");
   const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0) return CannotWrite(path, Reason());
   ::fchmod(descriptor, 0644);
+  return AtomicFile(path, std::move(temporary), descriptor);
+}
+
+AtomicFile::AtomicFile(std::string path, std::string temporary, int descriptor)
+    : path_(std::move(path)),
+      temporary_(std::move(temporary)),
+      descriptor_(descriptor) {}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Status AtomicFile::Append(std::string_view piece) {
   std::string reason;
-  if (!WriteAndSync(descriptor, content, reason)) {
-    ::unlink(temporary.c_str());
-    return CannotWrite(path, reason);
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    reason = Reason();
-    ::unlink(temporary.c_str());
-    return CannotWrite(path, reason);
-  }
-  SyncFolder(folder);
+  if (!WriteAll(descriptor_, piece, reason)) return CannotWrite(path_, reason);
   return {};
+}
+
+Status AtomicFile::Commit() {
+  if (::fsync(descriptor_) != 0) return CannotWrite(path_, Reason());
+  if (::close(std::exchange(descriptor_, -1)) != 0) return CannotWrite(path_, Reason());
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return CannotWrite(path_, Reason());
+  }
+  temporary_.clear();
+  SyncFolder(ParentFolder(path_));
+  return {};
+}
+
+Status WriteFileAtomic(const std::string& path, std::string_view content) {
+  SS_TRY(AtomicFile file, AtomicFile::Create(path));
+  SS_RETURN_IF_ERROR(file.Append(content));
+  return file.Commit();
 }
 
 Status WriteResult(const std::string& path, std::string_view content) {

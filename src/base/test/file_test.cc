@@ -23,6 +23,28 @@ TEST(FileTest, AtomicWriteReplacesContentAndLeavesNoTemporary) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(FileTest, AFileInPiecesAppearsWholeOrNotAtAll) {
+  std::string folder = testing::TempDir() + "/piecesXXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/x";
+  ASSERT_TRUE(WriteFileAtomic(path, "old").has_value());
+  {
+    auto dropped = AtomicFile::Create(path);
+    ASSERT_TRUE(dropped.has_value());
+    ASSERT_TRUE(dropped->Append("half").has_value());
+  }
+  EXPECT_EQ(ReadFile(path).value(), "old");
+  auto file = AtomicFile::Create(path);
+  ASSERT_TRUE(file.has_value());
+  ASSERT_TRUE(file->Append("one ").has_value());
+  ASSERT_TRUE(file->Append("two").has_value());
+  EXPECT_EQ(ReadFile(path).value(), "old");
+  ASSERT_TRUE(file->Commit().has_value());
+  EXPECT_EQ(ReadFile(path).value(), "one two");
+  EXPECT_EQ(ListFolder(folder).value(), (std::vector<std::string>{"x"}));
+  std::filesystem::remove_all(folder);
+}
+
 TEST(FileTest, UnwritableFolderIsAnEnvironmentError) {
   const Status status = WriteFileAtomic("/dev/full/x", "data");
   ASSERT_FALSE(status.has_value());

@@ -3,10 +3,13 @@
 #include <ATen/Functions.h>
 #include <ATen/core/Dict.h>
 #include <ATen/core/ivalue.h>
+#include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/pickle.h>
+#include <torch/csrc/jit/serialization/pickler.h>
 
 #include <algorithm>
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "stepslack/base/digest.h"
@@ -27,14 +30,40 @@ std::string Digest(const StateFile& state) {
   return digest.Finish();
 }
 
+// Views of the arrays: nothing writes to them.
 at::IValue ToValue(const StateFile& state) {
   c10::Dict<std::string, at::Tensor> arrays;
   for (const auto& [name, array] : state.arrays) {
-    at::Tensor tensor = at::empty(array.shape, at::kFloat);
-    std::copy(array.values.begin(), array.values.end(), tensor.data_ptr<float>());
-    arrays.insert(name, tensor);
+    auto* values = const_cast<float*>(array.values.data());
+    arrays.insert(name, values == nullptr
+                            ? at::empty(array.shape, at::kFloat)
+                            : at::from_blob(values, array.shape, at::kFloat));
   }
   return c10::ivalue::Tuple::create(state.text, arrays, Digest(state));
+}
+
+// As torch::jit::pickle_save does, but the archive goes out piece by piece.
+void WriteArchive(const at::IValue& value, const ByteSink& sink, base::Status& status) {
+  std::string pickled;
+  torch::jit::Pickler pickler(
+      [&pickled](const char* bytes, size_t size) { pickled.append(bytes, size); });
+  pickler.protocol();
+  pickler.pushIValue(value);
+  pickler.stop();
+  // The archive's writer would write its end even after a failure, from its destructor,
+  // so it never gets to know of one.
+  caffe2::serialize::PyTorchStreamWriter archive(
+      [&sink, &status](const void* bytes, size_t size) {
+        if (status.has_value()) status = sink({static_cast<const char*>(bytes), size});
+        return size;
+      });
+  size_t number = 0;
+  for (const at::Tensor& tensor : pickler.tensorData()) {
+    archive.writeRecord("data/" + std::to_string(number++), tensor.data_ptr(),
+                        tensor.nbytes());
+  }
+  archive.writeRecord("data.pkl", pickled.data(), pickled.size());
+  archive.writeEndOfFile();
 }
 
 StateFile FromValue(const at::IValue& value) {
@@ -58,14 +87,24 @@ std::string FirstLine(const char* text) {
 
 }  // namespace
 
-base::Result<std::string> EncodeState(const StateFile& state) {
+base::Status EncodeState(const StateFile& state, const ByteSink& sink) {
+  base::Status status;
   try {
-    const std::vector<char> bytes = torch::jit::pickle_save(ToValue(state));
-    return std::string(bytes.begin(), bytes.end());
+    WriteArchive(ToValue(state), sink, status);
+    return status;
   } catch (const std::exception& error) {
     return base::Fail("MODEL-0005", base::ExitCode::kInternal,
                       "cannot encode the state: " + FirstLine(error.what()), "", "");
   }
+}
+
+base::Result<std::string> EncodeState(const StateFile& state) {
+  std::string bytes;
+  SS_RETURN_IF_ERROR(EncodeState(state, [&bytes](std::string_view piece) {
+    bytes.append(piece);
+    return base::Status();
+  }));
+  return bytes;
 }
 
 base::Result<StateFile> DecodeState(std::string_view bytes, std::string_view name) {

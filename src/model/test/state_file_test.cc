@@ -1,6 +1,12 @@
 #include "stepslack/model/state_file.h"
 
+#include <ATen/Functions.h>
+#include <ATen/core/Dict.h>
+#include <ATen/core/ivalue.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include "stepslack/base/digest.h"
 
 namespace stepslack::model {
 namespace {
@@ -25,6 +31,39 @@ TEST(StateFile, ComesBackUnchanged) {
   EXPECT_EQ(state->arrays.at("b").shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(state->arrays.at("b").values, Example().arrays.at("b").values);
   EXPECT_EQ(state->arrays.at("a").values, (std::vector<float>{-0.5F}));
+}
+
+TEST(StateFile, IsTheArchiveThatTorchWrites) {
+  // Byte for byte: older programs, and torch.load, read what newer ones write.
+  const StateFile state = Example();
+  c10::Dict<std::string, at::Tensor> arrays;
+  for (const auto& [name, array] : state.arrays) {
+    at::Tensor tensor = at::empty(array.shape, at::kFloat);
+    std::copy(array.values.begin(), array.values.end(), tensor.data_ptr<float>());
+    arrays.insert(name, tensor);
+  }
+  base::Sha256 digest;
+  digest.Update(state.text);
+  for (const auto& [name, array] : state.arrays) {
+    digest.Update(name);
+    digest.Update(array.shape.data(), array.shape.size() * sizeof(int64_t));
+    digest.Update(array.values.data(), array.values.size() * sizeof(float));
+  }
+  const std::vector<char> expected = torch::jit::pickle_save(
+      c10::ivalue::Tuple::create(state.text, std::move(arrays), digest.Finish()));
+  EXPECT_EQ(EncodeState(state).value(), std::string(expected.begin(), expected.end()));
+}
+
+TEST(StateFile, AnErrorOfTheSinkIsPassedOnAndTheSinkIsLeftAlone) {
+  int calls = 0;
+  const auto status = EncodeState(Example(), [&calls](std::string_view) {
+    ++calls;
+    return base::Status(
+        base::Fail("TEST-0001", base::ExitCode::kEnvironment, "", "", ""));
+  });
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().id, "TEST-0001");
+  EXPECT_EQ(calls, 1);
 }
 
 TEST(StateFile, EveryCutIsRefused) {

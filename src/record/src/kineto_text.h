@@ -9,9 +9,10 @@
 namespace stepslack::record {
 
 std::string QuotedJson(std::string_view text);
+void AppendQuotedJson(std::string_view text, std::string& out);
 
 // Microseconds with exactly three decimals, from integer nanoseconds.
-std::string Microseconds(int64_t ns);
+void AppendMicroseconds(int64_t ns, std::string& out);
 
 // {"ph": "X", ...}: one line, no separator; `start_ns` is relative to the base time.
 void AppendKinetoSpan(const KinetoStream::Span& span, std::string& out);

@@ -10,6 +10,7 @@
 
 #include "file_map.h"
 #include "npy_view.h"
+#include "stepslack/base/file.h"
 
 namespace stepslack::record {
 
@@ -70,6 +71,22 @@ void MappedArray::Integers(int64_t first, std::span<int64_t> out) const {
   const auto count = static_cast<int64_t>(out.size());
   SS_CHECK(is_integer() && first >= 0 && first <= count_ - count);
   ConvertToIntegers(dtype_, data_ + static_cast<size_t>(first) * element_size_, out);
+}
+
+base::Result<std::vector<std::string>> ListShards(const std::string& path,
+                                                  std::string_view extension) {
+  if (!base::IsFolder(path)) return std::vector<std::string>{path};
+  SS_TRY(const std::vector<std::string> names, base::ListFolder(path));
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    if (name.front() != '.' && name.ends_with(extension)) {
+      files.push_back(base::JoinPath(path, name));
+    }
+  }
+  if (!files.empty()) return files;
+  return base::Fail("REC-0300", base::ExitCode::kInput,
+                    "the folder holds no " + std::string(extension) + " file", path,
+                    "name a file, or a folder of shards");
 }
 
 base::Result<MappedArray> MapNpy(const std::string& path) {

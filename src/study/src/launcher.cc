@@ -359,7 +359,10 @@ base::Status ExecuteRank(const Launcher& launcher, const std::string& folder,
                          const base::Context& context, const RunProgress& progress) {
   RankGroup group(folder);
   SS_RETURN_IF_ERROR(group.StartOne(launcher, environment));
-  return Watch(launcher, label, folder, group, context, progress);
+  base::Status watched = Watch(launcher, label, folder, group, context, progress);
+  // Any rank's process may be the one that sees it; the first word stays.
+  if (!watched) NoteFailure(folder, watched.error(), environment.world_size);
+  return watched;
 }
 
 base::Result<record::RunRecord> FinishRun(const std::string& folder) {

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "data_check.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
@@ -253,21 +254,6 @@ base::Result<PreparedData> PrepareMaps(TrainJob& job, store::Room& room,
   return prepared;
 }
 
-// The shards of a folder in name order, as the worker reads them; or the one file.
-base::Result<std::vector<std::string>> ShardsOf(const std::string& path,
-                                                std::string_view extension) {
-  if (!base::IsFolder(path)) return std::vector<std::string>{path};
-  SS_TRY(const auto names, base::ListFolder(path));
-  std::vector<std::string> shards;
-  for (const std::string& name : names) {
-    if (name.ends_with(extension)) shards.push_back(JoinPath(path, name));
-  }
-  if (!shards.empty()) return shards;
-  return Fail("STUDY-0026", ExitCode::kInput,
-              fmt::format("the folder holds no {} file", extension), path,
-              "give a file, or a folder of shards");
-}
-
 base::Result<int64_t> CountGraphs(const std::string& path) {
   if (path.ends_with(".npz")) {
     SS_TRY(const auto arrays, record::MapNpz(path));
@@ -285,8 +271,9 @@ base::Result<int64_t> CountGraphs(const std::string& path) {
 // How many samples the arrays hold: rows of the targets, or graphs.
 base::Result<int64_t> CountSamples(const TrainJob& job) {
   const bool graphs = job.data.targets.empty();
-  SS_TRY(const auto shards, ShardsOf(graphs ? job.data.inputs : job.data.targets,
-                                     graphs ? ".npz" : ".npy"));
+  SS_TRY(const auto shards,
+         record::ListShards(graphs ? job.data.inputs : job.data.targets,
+                            graphs ? ".npz" : ".npy"));
   int64_t samples = 0;
   for (const std::string& shard : shards) {
     if (graphs) {
@@ -303,7 +290,7 @@ base::Result<int64_t> CountSamples(const TrainJob& job) {
 // Of one file its own digest, of shards that of all of theirs.
 base::Result<std::string> DigestOfShards(const std::string& path,
                                          std::string_view extension) {
-  SS_TRY(const auto shards, ShardsOf(path, extension));
+  SS_TRY(const auto shards, record::ListShards(path, extension));
   if (shards.size() == 1) return base::Sha256OfFile(shards.front());
   std::string digests;
   for (const std::string& shard : shards) {
@@ -345,6 +332,7 @@ base::Result<data::MapCollection> NamesOfSamples(const TrainJob& job, int64_t sa
 }
 
 base::Result<PreparedData> PrepareArrays(TrainJob& job) {
+  SS_RETURN_IF_ERROR(CheckArrayShapes(job));
   SS_TRY(const int64_t samples, CountSamples(job));
   SS_TRY(const data::MapCollection names, NamesOfSamples(job, samples));
   SS_TRY(const Division division, Divide(job, names));
@@ -375,6 +363,7 @@ base::Result<PreparedData> PrepareTrainData(TrainJob& job, store::Room& room,
   auto prepared = job.data.source == "arrays" ? PrepareArrays(job)
                                               : PrepareMaps(job, room, context);
   if (!prepared) return prepared;
+  SS_RETURN_IF_ERROR(CheckBatch(job));
   NoteRandomSplit(job, *prepared);
   job.plan.dataset_sha256 = prepared->sha256;
   return prepared;

@@ -6,11 +6,15 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "metrics_tail.h"
 #include "stepslack/base/file.h"
+#include "stepslack/record/run_status.h"
+#include "stepslack/study/rank_run.h"
 
 namespace stepslack::study {
 namespace {
@@ -90,6 +94,35 @@ TEST_F(LauncherTest, StopRequestEndsTheRanks) {
   const auto run = Run(Script("sleep 60\n"), 1);
   ASSERT_FALSE(run.has_value());
   EXPECT_EQ(run.error().exit_code, base::ExitCode::kInterrupted);
+}
+
+// As torchrun starts a process for every rank: each runs its own, and none of them is
+// the launcher that would see all.
+TEST_F(LauncherTest, ARankOfTorchrunThatIsKilledIsNotedInTheStatus) {
+  const std::map<std::string, std::string> variables = {{"RANK", "1"},
+                                                        {"WORLD_SIZE", "2"},
+                                                        {"LOCAL_RANK", "1"},
+                                                        {"LOCAL_WORLD_SIZE", "2"},
+                                                        {"MASTER_ADDR", "127.0.0.1"},
+                                                        {"MASTER_PORT", "29500"}};
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  const auto environment = record::ReadRankEnvironment();
+  for (const auto& [name, value] : variables) ::unsetenv(name.c_str());
+  ASSERT_TRUE(environment.has_value()) << Describe(environment.error());
+  const Launcher launcher = Script("kill -9 $$\n");
+  const std::string folder = folder_ + "/run";
+  ASSERT_TRUE(base::MakeFolders(folder).has_value());
+  const base::Status ended = ExecuteRank(launcher, folder, "seed 1", *environment,
+                                         context_, [](int64_t, double) {});
+  ASSERT_FALSE(ended.has_value());
+  EXPECT_EQ(ended.error().id, "STUDY-0003");
+  const auto status = record::ReadRunStatus(folder);
+  ASSERT_TRUE(status.has_value()) << Describe(status.error());
+  EXPECT_EQ(status->state, record::RunState::kFailed);
+  EXPECT_NE(status->error.find("rank 1 was killed by signal 9 (KILL)"),
+            std::string::npos)
+      << status->error;
+  EXPECT_EQ(status->world_size, 2);
 }
 
 TEST_F(LauncherTest, MissingWorkerIsAnEnvironmentError) {

@@ -135,6 +135,8 @@ targets = "y.npy"
 groups = "groups.txt"
 [model]
 name = "mlp"
+[train]
+global_batch = 2
 )"));
   ASSERT_TRUE(job.has_value()) << Describe(job.error());
   const auto prepared = Prepare(*job);
@@ -169,6 +171,8 @@ targets = "y"
 policy = "random"
 [model]
 name = "mlp"
+[train]
+global_batch = 3
 )"));
   ASSERT_TRUE(job.has_value()) << Describe(job.error());
   const auto prepared = Prepare(*job);
@@ -181,7 +185,49 @@ name = "mlp"
   job->data.inputs = JoinPath(folder_, "empty");
   const auto refused = Prepare(*job);
   ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().id, "STUDY-0026");
+  EXPECT_EQ(refused.error().id, "REC-0300");
+}
+
+TEST_F(TrainJobTest, PlainMistakesInArraysAreFoundBeforeRanksStart) {
+  const auto write = [this](const std::string& name, std::vector<int64_t> shape) {
+    ASSERT_TRUE(record::WriteNpy(JoinPath(folder_, name), shape,
+                                 std::vector<float>(600, 1.0F).data())
+                    .has_value());
+  };
+  ASSERT_TRUE(base::MakeFolders(JoinPath(folder_, "x")).has_value());
+  write("x/0.npy", {3, 4});
+  write("x/1.npy", {3, 5});
+  write("y.npy", {6, 1});
+  auto job = ReadTrainJob(Write("run.toml", R"(
+[data]
+source = "arrays"
+inputs = "x"
+targets = "y.npy"
+[split]
+policy = "random"
+[model]
+name = "mlp"
+[train]
+global_batch = 5
+)"));
+  ASSERT_TRUE(job.has_value()) << Describe(job.error());
+  const auto error = [&] {
+    const auto prepared = Prepare(*job);
+    return prepared.has_value() ? base::Error() : prepared.error();
+  };
+  EXPECT_EQ(error().id, "TRAIN-0310");
+  EXPECT_EQ(error().where, JoinPath(folder_, "x/1.npy"));
+  EXPECT_NE(error().what.find("[3, 5]"), std::string::npos);
+  write("x/1.npy", {2, 4});
+  EXPECT_EQ(error().id, "TRAIN-0312");
+  EXPECT_EQ(error().what, "there are 5 inputs and 6 targets");
+  write("x/1.npy", {3, 4});
+  EXPECT_EQ(error().id, "TRAIN-0313");  // 4 to train
+  EXPECT_NE(error().where.find("run.toml"), std::string::npos);
+  job->plan.global_batch = 4;
+  EXPECT_EQ(error().id, "");
+  job->plan.model = "unet";
+  EXPECT_EQ(error().id, "TRAIN-0311");
 }
 
 TEST_F(TrainJobTest, ScalingTheRateNeedsTheBatchItWasFoundWith) {
@@ -210,6 +256,10 @@ targets = "y.npy"
 [split]
 policy = "file"
 file = "split.json"
+[model]
+name = "mlp"
+[train]
+global_batch = 2
 )"));
   ASSERT_TRUE(job.has_value()) << Describe(job.error());
   const auto refused = Prepare(*job);

@@ -25,7 +25,8 @@ struct CheckpointCost {
   int64_t saves = 0;
   double copy_seconds = 0;
   double wait_seconds = 0;  // for the save before, or for the file when not async
-  // Of the other thread: by the clock, and on the core that both may share.
+  // Of the other thread: by the clock, and on the core that both may share; it runs at
+  // low priority, so that the first may exceed the second many times.
   double write_seconds = 0;
   double write_cpu_seconds = 0;
 };

@@ -148,7 +148,8 @@ GraphSet::GraphSet(std::vector<GraphShard> shards)
 }
 
 base::Result<GraphSet> GraphSet::Load(const record::TrainPlan& plan) {
-  SS_TRY(const std::vector<std::string> files, ListShards(plan.inputs_path, ".npz"));
+  SS_TRY(const std::vector<std::string> files,
+         record::ListShards(plan.inputs_path, ".npz"));
   std::vector<GraphShard> shards;
   for (const std::string& file : files) {
     SS_TRY(GraphShard shard, GraphShard::Open(file));

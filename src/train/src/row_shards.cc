@@ -4,30 +4,11 @@
 #include <utility>
 
 #include "sample_source.h"
-#include "stepslack/base/file.h"
 
 namespace stepslack::train {
 
-base::Result<std::vector<std::string>> ListShards(const std::string& path,
-                                                  const std::string& extension) {
-  if (!base::IsFolder(path)) return std::vector<std::string>{path};
-  SS_TRY(const std::vector<std::string> names, base::ListFolder(path));
-  std::vector<std::string> files;
-  for (const std::string& name : names) {
-    if (name.front() != '.' && name.ends_with(extension)) {
-      files.push_back(base::JoinPath(path, name));
-    }
-  }
-  if (files.empty()) {
-    return base::Fail("TRAIN-0050", base::ExitCode::kInput,
-                      "the folder holds no " + extension + " file", path,
-                      "name a file, or a folder of shards");
-  }
-  return files;
-}
-
 base::Result<RowShards> RowShards::Open(const std::string& path) {
-  SS_TRY(const std::vector<std::string> files, ListShards(path, ".npy"));
+  SS_TRY(const std::vector<std::string> files, record::ListShards(path, ".npy"));
   RowShards rows;
   for (const std::string& file : files) {
     SS_TRY(record::MappedArray shard, record::MapNpy(file));

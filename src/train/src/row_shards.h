@@ -15,8 +15,8 @@ namespace stepslack::train {
 class RowShards {
  public:
   // A file, or a folder whose .npy files are taken in the order of their names.
-  // Errors: TRAIN-0050 a folder without such files, TRAIN-0051 shards of different
-  // shape, and those of MapNpy.
+  // Errors: TRAIN-0051 shards of different shape, and those of record::ListShards and
+  // MapNpy.
   static base::Result<RowShards> Open(const std::string& path);
 
   const std::vector<int64_t>& shape() const { return shape_; }
@@ -33,9 +33,5 @@ class RowShards {
   std::vector<int64_t> shape_;
   int64_t row_size_ = 1;
 };
-
-// `path` itself, or the files of the folder `path` with this extension, in name order.
-base::Result<std::vector<std::string>> ListShards(const std::string& path,
-                                                  const std::string& extension);
 
 }  // namespace stepslack::train

@@ -14,19 +14,31 @@ base::Status CheckShapes(const record::TrainPlan& plan, const RowShards& inputs,
                          const RowShards& targets) {
   const auto& in = inputs.shape();
   const auto& out = targets.shape();
-  const bool tables = in.size() == 2 && (out.size() == 2 || out.size() == 1);
-  const bool sized = inputs.row_size() >= 1 && inputs.row_size() <= kMostColumns &&
-                     targets.row_size() >= 1 && targets.row_size() <= kMostColumns;
-  const bool plain = plan.categorical_channels.empty();
-  if (tables && sized && plain && in[0] == out[0] && in[0] > 0) return {};
-  return base::Fail(
-      "TRAIN-0052", base::ExitCode::kInput,
-      "inputs of shape " + ShapeText(in) + " and targets of shape " + ShapeText(out) +
-          (plain ? " are no table" : " with categorical_channels are no plain table"),
-      plan.inputs_path + ", " + plan.targets_path,
-      "inputs are [n, features], targets [n, outputs] or [n], of the same n > 0; "
-      "encode "
-      "classes as columns of 0 and 1");
+  const std::string where = plan.inputs_path + ", " + plan.targets_path;
+  if (in.size() != 2 || out.size() > 2) {
+    return base::Fail("TRAIN-0052", base::ExitCode::kInput,
+                      "inputs of shape " + ShapeText(in) + " and targets of shape " +
+                          ShapeText(out) + " are no table",
+                      where, "inputs are [n, features], targets [n, outputs] or [n]");
+  }
+  if (in[0] != out[0] || in[0] == 0) {
+    return base::Fail("TRAIN-0300", base::ExitCode::kInput,
+                      "there are " + std::to_string(in[0]) + " rows of inputs and " +
+                          std::to_string(out[0]) + " rows of targets",
+                      where,
+                      "every row of inputs has one row of targets; at least one");
+  }
+  for (const RowShards* rows : {&inputs, &targets}) {
+    if (rows->row_size() >= 1 && rows->row_size() <= kMostColumns) continue;
+    return base::Fail("TRAIN-0301", base::ExitCode::kInput,
+                      "a row has " + std::to_string(rows->row_size()) + " columns",
+                      rows == &inputs ? plan.inputs_path : plan.targets_path,
+                      "give 1 to " + std::to_string(kMostColumns) + " columns");
+  }
+  if (plan.categorical_channels.empty()) return {};
+  return base::Fail("TRAIN-0302", base::ExitCode::kUsage,
+                    "categorical_channels do not go with a table", plan.inputs_path,
+                    "leave them out; encode classes as columns of 0 and 1");
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace stepslack::train {
 class TableSet : public SampleSource {
  public:
   // inputs_path [n, features], targets_path [n, outputs] or [n]. Errors: TRAIN-0052
-  // shapes, TRAIN-0004 and TRAIN-0005, and those of RowShards.
+  // shapes, TRAIN-0300 numbers of rows, TRAIN-0301 of columns, TRAIN-0302 classes,
+  // TRAIN-0004 and TRAIN-0005, and those of RowShards.
   static base::Result<TableSet> Load(const record::TrainPlan& plan);
 
   int64_t size() const override { return inputs_.rows(); }

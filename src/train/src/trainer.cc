@@ -279,6 +279,7 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
                                        StepClock& clock) {
   SS_TRY(const LoadedBatch* loaded, loader_->Next());
   SS_CHECK(loaded->global.indices == batch.indices);
+  loaded_ = loaded;
   clock.data_ns = clock.forward_ns = NowNs();
   const bool hashed = ladder_.Covers(cursor_.steps + 1);
   if (hashed) {
@@ -362,15 +363,8 @@ base::Result<double> Trainer::ApplyGradients(double learning_rate) {
   const std::span<float> gradients = network_.gradients();
   const std::span<float> own = gradients.first(network_.values().size());
   const double norm = reducer_.gradient_norm();
-  if (!std::isfinite(norm)) {
-    // Of the sum over ranks, so every rank stops here in the same step.
-    return base::Fail(
-        "TRAIN-0021", base::ExitCode::kFinding,
-        "the gradient of " + reducer_.NotFiniteParameter() + " is not finite any more",
-        "sum over all ranks, step " + std::to_string(cursor_.steps + 1),
-        "lower learning_rate or set clip_norm; hash_every_steps shows which rank's own "
-        "gradient it was");
-  }
+  // Of the sum over ranks, so every rank stops here in the same step.
+  if (!std::isfinite(norm)) return tl::unexpected(NotFiniteGradient());
   const bool clip = plan_.clip_norm > 0 && norm > plan_.clip_norm;
   optimizer_->Step(network_.values(), own, learning_rate,
                    clip ? plan_.clip_norm / norm : 1.0);

@@ -81,6 +81,10 @@ class Trainer {
 
   base::Status TrainToTheEnd();
 
+  // not_finite.cc
+  base::Error NotFiniteGradient();
+  std::string OwnNotFiniteParameter();
+
   // trainer_finish.cc
   // What a run that ends with an error leaves: best effort, the error goes on.
   base::Status ExportModel();
@@ -120,7 +124,8 @@ class Trainer {
 
   int skipped_checkpoints_ = 0;  // damaged ones
   CheckpointWriter checkpoints_;
-  std::optional<Loader> loader_;  // last: its threads read the source
+  const LoadedBatch* loaded_ = nullptr;  // of the step that is computed
+  std::optional<Loader> loader_;         // last: its threads read the source
 };
 
 }  // namespace stepslack::train

@@ -128,7 +128,7 @@ TEST(Exchange, NotANumberOnOneRankStopsEveryRankInThatStep) {
     ASSERT_EQ(errors.size(), 3U);
     for (const base::Error& error : errors) {
       EXPECT_EQ(error.id, "TRAIN-0021");
-      EXPECT_NE(error.where.find("step 2"), std::string::npos) << error.where;
+      EXPECT_EQ(error.where, "rank 1, step 2");
     }
   }
 }

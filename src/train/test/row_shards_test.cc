@@ -52,7 +52,7 @@ TEST_F(RowShardsTest, AFolderIsReadInTheOrderOfNames) {
 }
 
 TEST_F(RowShardsTest, NamesWhatCanNotBeJoined) {
-  EXPECT_EQ(ErrorId(), "TRAIN-0050");
+  EXPECT_EQ(ErrorId(), "REC-0300");
   Write("a.npy", {2, 2}, {1, 2, 3, 4});
   Write("b.npy", {2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(ErrorId(), "TRAIN-0051");

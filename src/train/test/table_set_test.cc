@@ -115,15 +115,15 @@ TEST_F(TableSetTest, NamesEachKindOfBadData) {
   EXPECT_EQ(ErrorId(), "TRAIN-0005");
   targets_[2] = 0;
   target_shape_ = {3, 4};
-  EXPECT_EQ(ErrorId(), "TRAIN-0052");
+  EXPECT_EQ(ErrorId(), "TRAIN-0300");
   target_shape_ = {6, 2, 1};
   EXPECT_EQ(ErrorId(), "TRAIN-0052");
   target_shape_ = {6, 2};
   input_shape_ = {6, 0};
-  EXPECT_EQ(ErrorId(), "TRAIN-0052");
+  EXPECT_EQ(ErrorId(), "TRAIN-0301");
   input_shape_ = {6, 2};
   plan_.categorical_channels = {1};
-  EXPECT_EQ(ErrorId(), "TRAIN-0052");
+  EXPECT_EQ(ErrorId(), "TRAIN-0302");
 }
 
 TEST(ColumnScale, IsExactFarFromZero) {

@@ -204,8 +204,17 @@ TEST(Worker, RerunIsBitEqualAndOneRankSeesTheSameBatches) {
               0.05 * one.evals[2].relative_mae);
 }
 
-TEST(Worker, ResumeAfterKillIsBitEqualToAnUninterruptedRun) {
-  TinyRun whole("whole"), cut("cut");
+class ResumedWorker : public testing::TestWithParam<const char*> {};
+
+// With compression the error that was not sent yet is part of the state.
+TEST_P(ResumedWorker, EndsBitEqualToAnUninterruptedRunAfterKill) {
+  TinyRun whole(std::string("whole_") + GetParam());
+  TinyRun cut(std::string("cut_") + GetParam());
+  for (TinyRun* run : {&whole, &cut}) {
+    run->plan.compression = GetParam();
+    run->plan.topk_share = 0.1;
+    run->WritePlan();
+  }
   const auto expected = RunToTheEnd(whole, 2);
   cut.plan.fault_rank = 1;  // slow enough to be caught between two checkpoints
   cut.plan.fault_sleep_ms = 300;
@@ -235,6 +244,9 @@ TEST(Worker, ResumeAfterKillIsBitEqualToAnUninterruptedRun) {
   }
   EXPECT_EQ(resumed.evals.size(), 3U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Compression, ResumedWorker,
+                         testing::Values("none", "topk", "powersgd"));
 
 TEST(Worker, KilledAtAnyMomentWhileSavingEveryStepItEndsBitEqual) {
   TinyRun whole("plain"), cut("saving");

@@ -20,6 +20,25 @@ Result<std::string> ReadMaybeGzip(const std::string& path);
 // old content or the new, never half of it. Parent folders are created.
 Status WriteFileAtomic(const std::string& path, std::string_view content);
 
+// The same for content that comes in pieces and need not be in memory as a whole.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> Create(const std::string& path);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();  // without Commit nothing is left and an older file stays
+
+  Status Append(std::string_view piece);
+  // Once, after the last piece: from here on the file has its name and is durable.
+  Status Commit();
+
+ private:
+  AtomicFile(std::string path, std::string temporary, int descriptor);
+  std::string path_;
+  std::string temporary_;  // "": renamed
+  int descriptor_;         // -1: closed
+};
+
 // For a target that a user names: follows symlinks, and writes into devices and pipes
 // instead of replacing them; a regular or new file is replaced atomically.
 Status WriteResult(const std::string& path, std::string_view content);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -21,7 +22,14 @@ struct StateFile {
   std::map<std::string, StateArray> arrays;
 };
 
+// Takes the next bytes of a file.
+using ByteSink = std::function<base::Status(std::string_view)>;
+
 // A zip archive that holds the tuple (text, {name: float32 tensor}, SHA-256 of both).
+// The sink gets the arrays as they lie in `state`: nothing of their size is allocated.
+// Errors: MODEL-0005 cannot encode, else the first of the sink, which is not called
+// again.
+base::Status EncodeState(const StateFile& state, const ByteSink& sink);
 base::Result<std::string> EncodeState(const StateFile& state);
 // MODEL-0004: damaged, or of another structure.
 base::Result<StateFile> DecodeState(std::string_view bytes, std::string_view name);

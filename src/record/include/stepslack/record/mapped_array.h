@@ -48,6 +48,12 @@ class MappedArray {
   const char* data_;
 };
 
+// The files of one array or set in shards: `path` itself, or, when it is a folder, its
+// files that end in `extension` (".npy") in the order of their names; hidden files are
+// none. REC-0300: the folder holds no such file.
+base::Result<std::vector<std::string>> ListShards(const std::string& path,
+                                                  std::string_view extension);
+
 base::Result<MappedArray> MapNpy(const std::string& path);
 base::Result<std::map<std::string, MappedArray>> MapNpz(const std::string& path);
 
