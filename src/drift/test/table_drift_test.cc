@@ -63,11 +63,16 @@ TEST(TableDrift, EqualDistributionsDoNotDrift) {
   EXPECT_EQ(drift.verdict, DriftVerdict::kNoDrift) << drift.reason;
 }
 
-// Six families that differ among themselves: rows alone would shout.
+// Six families a side that differ among themselves: rows alone would always shout. At
+// 5 % more than 6 of 40 false alarms have a chance of 0.3 %; the seeds are fixed.
 TEST(TableDrift, DifferencesBetweenFamiliesAreNotDrift) {
-  const auto drift = Only(Make(3, 0, 6, 200, 0, 2), Make(4, 100, 6, 200, 0, 2));
-  EXPECT_NE(drift.verdict, DriftVerdict::kDrifted) << drift.reason;
-  EXPECT_GT(*drift.p_adjusted, 0.05);
+  int alarms = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const auto drift = Only(Make(2 * seed + 100, 0, 6, 20, 0, 2),
+                            Make(2 * seed + 101, 100, 6, 20, 0, 2));
+    alarms += drift.verdict == DriftVerdict::kDrifted ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 6);
 }
 
 // 3 + 3 groups: 20 assignments, mirrored in pairs, so p is 2/20 at best.
