@@ -19,8 +19,10 @@ using base::ExitCode;
 
 constexpr double kSecondsAnHour = 3600;
 
-// The runs that are judged: outcome known, stage reached.
+// The runs whose outcome is known. Those that died before the stage are learned from,
+// for they tell which settings are bad, but they are nothing to stop.
 struct Runs {
+  std::vector<char> reached;
   std::vector<int64_t> rows;
   std::vector<double> bad;
   std::vector<double> hours;
@@ -74,8 +76,9 @@ bool IsConstant(const data::Column& column) {
 
 base::Result<std::vector<const data::Column*>> FeaturesBefore(
     const data::Table& table, const DoomedOptions& options, DoomedReport& report) {
-  const auto stage =
-      std::find(options.stages.begin(), options.stages.end(), options.before);
+  // "dr", "dr_" or a column of the stage.
+  const std::string prefix = options.before.substr(0, options.before.find('_'));
+  const auto stage = std::find(options.stages.begin(), options.stages.end(), prefix);
   if (stage == options.stages.end()) {
     return base::Fail("PROBE-0002", ExitCode::kUsage,
                       fmt::format("\"{}\" is not a stage", options.before), "--before",
@@ -142,11 +145,10 @@ Runs Gather(const data::Table& table, const DoomedOptions& options,
     report.hours += seconds / kSecondsAnHour;
     report.bad_hours += bad ? seconds / kSecondsAnHour : 0;
     if (outcome == RunOutcome::kUnknown) continue;
-    if (NoValue(cost, row)) {
-      ++report.not_reached;
-      report.not_reached_bad += bad ? 1 : 0;
-      continue;
-    }
+    const bool reached = !NoValue(cost, row);
+    report.not_reached += reached ? 0 : 1;
+    report.not_reached_bad += !reached && bad ? 1 : 0;
+    runs.reached.push_back(reached ? 1 : 0);
     runs.rows.push_back(row);
     runs.bad.push_back(bad ? 1 : 0);
     runs.hours.push_back(seconds / kSecondsAnHour);
@@ -184,7 +186,7 @@ double ThresholdFor(const std::vector<double>& p, const std::vector<size_t>& row
                     const Runs& runs, double good_lost) {
   std::vector<double> good;
   for (size_t k = 0; k < rows.size(); ++k) {
-    if (runs.bad[rows[k]] == 0) good.push_back(p[k]);
+    if (runs.bad[rows[k]] == 0 && runs.reached[rows[k]] == 1) good.push_back(p[k]);
   }
   if (good.empty()) return std::numeric_limits<double>::infinity();
   std::sort(good.begin(), good.end(), std::greater<>());
@@ -234,6 +236,15 @@ base::Result<std::vector<double>> Learn(const Runs& runs, const Fold& fold,
                                 Take(runs.matrix, unseen), learning);
 }
 
+std::optional<double> AucIfBoth(const std::vector<double>& labels,
+                                const std::vector<double>& scores) {
+  const auto ones = std::count(labels.begin(), labels.end(), 1.0);
+  if (ones == 0 || ones == static_cast<std::ptrdiff_t>(labels.size())) {
+    return std::nullopt;
+  }
+  return Auc(labels, scores);
+}
+
 DoomedSplit JudgeSplit(const Runs& runs, const std::vector<int>& fold, std::string name,
                        const DoomedOptions& options) {
   DoomedSplit out;
@@ -242,6 +253,8 @@ DoomedSplit JudgeSplit(const Runs& runs, const std::vector<int>& fold, std::stri
       options.cost_false_stop / (options.cost_false_stop + options.cost_missed_stop);
   std::vector<double> labels;
   std::vector<double> scores;
+  std::vector<double> reached_labels;
+  std::vector<double> reached_scores;
   int64_t good = 0;
   for (int number = 0; number < options.folds; ++number) {
     const Fold part = FoldOf(fold, number, options.folds);
@@ -263,15 +276,19 @@ DoomedSplit JudgeSplit(const Runs& runs, const std::vector<int>& fold, std::stri
       }
       const double own = (*p)[part.calibration.size() + k];
       const bool bad = runs.bad[i] == 1;
-      good += bad ? 0 : 1;
       labels.push_back(runs.bad[i]);
       scores.push_back(own);
+      if (runs.reached[i] == 0) continue;
+      good += bad ? 0 : 1;
+      reached_labels.push_back(runs.bad[i]);
+      reached_scores.push_back(own);
       Apply(own, threshold, bad, runs.hours[i], out.at_good_lost);
       Apply(own, at_costs, bad, runs.hours[i], out.at_costs);
     }
   }
-  out.judged = static_cast<int64_t>(labels.size());
-  if (good > 0 && good < out.judged) out.auc = Auc(labels, scores);
+  out.judged = static_cast<int64_t>(reached_labels.size());
+  out.auc = AucIfBoth(labels, scores);
+  out.auc_reached = AucIfBoth(reached_labels, reached_scores);
   for (StopRule* rule : {&out.at_good_lost, &out.at_costs}) {
     if (good > 0) {
       rule->good_lost =
@@ -349,6 +366,39 @@ void Conclude(DoomedReport& report) {
 }
 
 }  // namespace
+
+base::Result<data::Table> RowsWhere(const data::Table& table,
+                                    const std::string& conditions) {
+  std::vector<char> keep(static_cast<size_t>(table.rows), 1);
+  for (size_t begin = 0; begin < conditions.size();) {
+    const size_t end = std::min(conditions.find(',', begin), conditions.size());
+    const std::string one = conditions.substr(begin, end - begin);
+    begin = end + 1;
+    const size_t equals = std::min(one.find('='), one.size());
+    SS_TRY(const data::Column* column,
+           Named(table, one.substr(0, equals), "--where COLUMN=TEXT"));
+    const std::string wanted = equals < one.size() ? one.substr(equals + 1) : "";
+    for (int64_t row = 0; row < table.rows; ++row) {
+      if (CellText(*column, row) != wanted) keep[static_cast<size_t>(row)] = 0;
+    }
+  }
+  data::Table out = table;
+  out.rows = std::count(keep.begin(), keep.end(), 1);
+  const auto thin = [&](auto& values) {
+    size_t next = 0;
+    if (values.empty()) return;
+    for (size_t i = 0; i < keep.size(); ++i) {
+      if (keep[i] == 1) values[next++] = values[i];
+    }
+    values.resize(next);
+  };
+  for (data::Column& column : out.columns) {
+    thin(column.numbers);
+    thin(column.codes);
+    thin(column.missing);
+  }
+  return out;
+}
 
 std::string_view ToString(RunOutcome outcome) {
   constexpr std::array<std::string_view, 4> kNames = {"clean", "dirty", "failed",

@@ -68,7 +68,7 @@ std::vector<VerbInfo> DataVerbs() {
         {"--where", "COLUMN=TEXT,...", "", "only these rows", {}},
         {"--cost-false-stop", "X", "1", "what stopping a good run costs", {}},
         {"--cost-missed-stop", "X", "1", "what letting a bad run go on costs", {}},
-        {"--good-lost", "X", "0.05", "share of good runs that may be lost", {}},
+        {"--good-lost", "X", "0.01", "share of good runs that may be lost", {}},
         {"--schema",
          "FILE",
          "",

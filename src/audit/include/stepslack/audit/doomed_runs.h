@@ -19,7 +19,7 @@ std::string_view ToString(RunOutcome outcome);
 struct DoomedOptions {
   std::string label;   // 0 clean, above 0 dirty, no value: failed
   std::string ran;     // a value here and none in `label`: unknown. "" : none is
-  std::string before;  // prefix of the stage that is decided about: "dr"
+  std::string before;  // first stage that is not known yet: "dr", or "dr_wl"
   std::string cost;    // seconds of that stage; no value: it was never reached
   std::string group;   // setting that is new when the rule is used
   // Prefixes of column names ("gp" for gp_wl) in the order of time. Columns without one
@@ -32,7 +32,7 @@ struct DoomedOptions {
                                      "tool_version"};
   double cost_false_stop = 1;   // of stopping a run that would have ended clean
   double cost_missed_stop = 1;  // of letting a bad one go on
-  double good_lost = 0.05;      // share of clean runs that may be stopped
+  double good_lost = 0.01;      // share of clean runs that may be stopped
   int folds = 5;
   uint64_t seed = 1;
   int threads = 1;
@@ -49,8 +49,9 @@ struct StopRule {
 
 struct DoomedSplit {
   std::string name;  // "grouped by k_UTIL", "random rows"
-  std::optional<double> auc;
-  int64_t judged = 0;
+  std::optional<double> auc;          // over all runs whose outcome is known
+  std::optional<double> auc_reached;  // over those that reach the stage
+  int64_t judged = 0;                 // reach the stage
   int64_t abstained = 0;  // unseen technology or tool version
   StopRule at_good_lost;  // threshold from a calibration fold
   StopRule at_costs;      // p(bad) > c_FP / (c_FP + c_FN)
@@ -62,7 +63,7 @@ struct DoomedReport {
   int64_t dirty = 0;
   int64_t failed = 0;
   int64_t unknown = 0;      // left out of everything
-  int64_t not_reached = 0;  // died earlier: nothing to stop, left out of the rules
+  int64_t not_reached = 0;  // died earlier: learned from, but nothing to stop
   int64_t not_reached_bad = 0;
   // Cells of features by why they are empty.
   int64_t cells_empty = 0;
@@ -81,8 +82,12 @@ struct DoomedReport {
 };
 
 // PROBE-0001 a column is missing, PROBE-0002 no stage of that name, PROBE-0003 no
-// feature before it, PROBE-0004 options.
+// feature before it, PROBE-0004 options, PROBE-0005 a label or cost of text.
 base::Result<DoomedReport> JudgeDoomedRuns(const data::Table& table,
                                            const DoomedOptions& options);
+
+// The rows that fulfil every condition of "COLUMN=TEXT,COLUMN=TEXT"; PROBE-0001.
+base::Result<data::Table> RowsWhere(const data::Table& table,
+                                    const std::string& conditions);
 
 }  // namespace stepslack::audit
