@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
 
 #include "probe_data.h"
+#include "stepslack/base/parallel.h"
 #include "stepslack/learner/learner.h"
 
 namespace stepslack::audit {
@@ -298,6 +300,36 @@ DoomedSplit JudgeSplit(const Runs& runs, const std::vector<int>& fold, std::stri
   return out;
 }
 
+// The split of the median AUC over several assignments to folds, with the range of all.
+DoomedSplit Repeated(const std::string& name, const DoomedOptions& options,
+                     const std::function<DoomedSplit(uint64_t)>& judge) {
+  std::vector<DoomedSplit> all(static_cast<size_t>(options.repeats));
+  base::ParallelFor(all.size(), options.threads,
+                    [&](size_t k) { all[k] = judge(options.seed + k); });
+  std::string reason;
+  std::erase_if(all, [&](const DoomedSplit& split) {
+    if (!split.reason.empty()) reason = split.reason;
+    return !split.reason.empty() || !split.auc.has_value();
+  });
+  if (all.empty()) {
+    DoomedSplit none;
+    none.name = name;
+    none.reason = reason.empty() ? "all runs end alike" : reason;
+    return none;
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return *a.auc < *b.auc; });
+  DoomedSplit out = all[all.size() / 2];
+  out.auc_low = *all.front().auc;
+  out.auc_high = *all.back().auc;
+  out.hours_low = out.hours_high = out.at_good_lost.hours_saved;
+  for (const DoomedSplit& split : all) {
+    out.hours_low = std::min(out.hours_low, split.at_good_lost.hours_saved);
+    out.hours_high = std::max(out.hours_high, split.at_good_lost.hours_saved);
+  }
+  return out;
+}
+
 // A column whose missing cells alone tell the outcome, over all runs that are known.
 void WarnOfMissingFlags(const data::Table& table, const DoomedOptions& options,
                         const data::Column& label, DoomedReport& report) {
@@ -335,14 +367,15 @@ base::Status CheckOptions(const DoomedOptions& options) {
   const bool ok = options.cost_false_stop > 0 && options.cost_missed_stop > 0 &&
                   std::isfinite(options.cost_false_stop + options.cost_missed_stop) &&
                   options.good_lost >= 0 && options.good_lost <= 1 &&
-                  options.folds >= 3 && options.folds <= 100;
+                  options.folds >= 3 && options.folds <= 100 && options.repeats >= 1 &&
+                  options.repeats <= 100;
   if (ok) return {};
   return base::Fail("PROBE-0004", ExitCode::kUsage,
                     "a cost, a share or the number of folds is out of range", "options",
                     "costs above 0, a share from 0 to 1, 3 to 100 folds");
 }
 
-void Conclude(DoomedReport& report) {
+void Conclude(const DoomedOptions& options, DoomedReport& report) {
   const double saved = report.grouped.at_good_lost.bad_hours_saved;
   const bool accurate = report.grouped.auc.value_or(0) >= 0.9 ||
                         report.random.auc.value_or(0) >= 0.9 ||
@@ -356,6 +389,12 @@ void Conclude(DoomedReport& report) {
         report.not_reached > 0
             ? fmt::format(", and {} runs died before this stage", report.not_reached)
             : ""));
+  }
+  if (report.grouped.at_good_lost.good_lost > 2 * options.good_lost) {
+    report.warnings.push_back(fmt::format(
+        "on new groups {:.1f} % of the good runs are lost where calibration promised "
+        "{:.1f} %: a threshold does not carry over",
+        100 * report.grouped.at_good_lost.good_lost, 100 * options.good_lost));
   }
   if (report.grouped.auc && report.random.auc &&
       *report.random.auc - *report.grouped.auc > 0.03) {
@@ -435,18 +474,21 @@ base::Result<DoomedReport> JudgeDoomedRuns(const data::Table& table,
     report.grouped.reason = report.random.reason =
         fmt::format("{} runs in {} groups reach the stage; 50 in 3 are needed", judged,
                     report.groups);
-    Conclude(report);
+    Conclude(options, report);
     return report;
   }
-  DoomedOptions grouped = options;
-  grouped.folds = static_cast<int>(std::min<int64_t>(options.folds, report.groups));
-  report.grouped =
-      JudgeSplit(runs, learner::FoldsByGroup(runs.group, grouped.folds, options.seed),
-                 report.grouped.name, grouped);
-  report.random =
-      JudgeSplit(runs, learner::RandomFolds(judged, options.folds, options.seed),
-                 report.random.name, options);
-  Conclude(report);
+  const std::string by_group = report.grouped.name;
+  report.grouped = Repeated(by_group, options, [&](uint64_t seed) {
+    DoomedOptions own = options;
+    own.folds = static_cast<int>(std::min<int64_t>(options.folds, report.groups));
+    return JudgeSplit(runs, learner::FoldsByGroup(runs.group, own.folds, seed),
+                      by_group, own);
+  });
+  report.random = Repeated("random rows", options, [&](uint64_t seed) {
+    return JudgeSplit(runs, learner::RandomFolds(judged, options.folds, seed),
+                      "random rows", options);
+  });
+  Conclude(options, report);
   return report;
 }
 

@@ -59,6 +59,8 @@ Json SplitJson(const audit::DoomedSplit& split) {
   json.Set("abstained", split.abstained);
   json.Set("at_good_lost", RuleJson(split.at_good_lost));
   json.Set("at_costs", RuleJson(split.at_costs));
+  json.Set("auc_range", Json(Json::Array{split.auc_low, split.auc_high}));
+  json.Set("hours_range", Json(Json::Array{split.hours_low, split.hours_high}));
   json.Set("reason", split.reason);
   return json;
 }
@@ -107,11 +109,14 @@ std::string SplitText(const audit::DoomedSplit& split, double allowed, double co
         r.hours_saved, r.bad_hours_saved, 100 * r.good_lost);
   };
   return fmt::format(
-      "{}: AUC {}, {} runs judged, {} abstained\n"
-      "  at most {:.3g} % of good runs lost in calibration: {}\n"
+      "{}: AUC {} [{:.3f}, {:.3f}], {} runs judged, {} abstained\n"
+      "  at most {:.3g} % of good runs lost in calibration: {}; {:.0f} to {:.0f} h "
+      "over "
+      "fold assignments\n"
       "  p(bad) above {:.3g}: {}\n",
       split.name, split.auc ? fmt::format("{:.3f}", *split.auc) : "unknown",
-      split.judged, split.abstained, 100 * allowed, rule(split.at_good_lost), cost,
+      split.auc_low, split.auc_high, split.judged, split.abstained, 100 * allowed,
+      rule(split.at_good_lost), split.hours_low, split.hours_high, cost,
       rule(split.at_costs));
 }
 

@@ -34,6 +34,7 @@ struct DoomedOptions {
   double cost_missed_stop = 1;  // of letting a bad one go on
   double good_lost = 0.01;      // share of clean runs that may be stopped
   int folds = 5;
+  int repeats = 5;  // assignments of groups to folds; that of the median AUC is shown
   uint64_t seed = 1;
   int threads = 1;
 };
@@ -48,14 +49,19 @@ struct StopRule {
 };
 
 struct DoomedSplit {
-  std::string name;  // "grouped by k_UTIL", "random rows"
+  std::string name;                   // "grouped by k_UTIL", "random rows"
   std::optional<double> auc;          // over all runs whose outcome is known
   std::optional<double> auc_reached;  // over those that reach the stage
   int64_t judged = 0;                 // reach the stage
-  int64_t abstained = 0;  // unseen technology or tool version
-  StopRule at_good_lost;  // threshold from a calibration fold
-  StopRule at_costs;      // p(bad) > c_FP / (c_FP + c_FN)
-  std::string reason;     // why there is no answer; "" when there is
+  int64_t abstained = 0;              // unseen technology or tool version
+  StopRule at_good_lost;              // threshold from a calibration fold
+  StopRule at_costs;                  // p(bad) > c_FP / (c_FP + c_FN)
+  std::string reason;                 // why there is no answer; "" when there is
+  // Over the repeated assignments of groups to folds; few groups make it wide.
+  double auc_low = 0;
+  double auc_high = 0;
+  double hours_low = 0;  // hours_saved of at_good_lost
+  double hours_high = 0;
 };
 
 struct DoomedReport {
