@@ -139,7 +139,15 @@ void LabelOutliers(const ProbeData& data, const ProbeOptions& options,
     outcome.NotRun("fewer than 50 rows with a label");
     return;
   }
-  const auto predicted = Predictions(data.matrix, data.labels, data, options, 60);
+  // Learned from labels cut to 5 robust deviations: a wild one would else be learned,
+  // and make its neighbours look odd.
+  std::vector<double> tame = data.labels;
+  const double centre = MedianOf(tame);
+  const double reach = 5 * RobustDeviation(tame, centre);
+  if (!data.binary && reach > 0) {
+    for (double& y : tame) y = std::clamp(y, centre - reach, centre + reach);
+  }
+  const auto predicted = Predictions(data.matrix, tame, data, options, 60);
   if (!predicted) {
     outcome.NotRun("the label cannot be learned with groups held out");
     return;

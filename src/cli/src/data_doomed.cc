@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "stepslack/audit/doomed_runs.h"
+#include "stepslack/base/json.h"
 #include "stepslack/base/text.h"
 #include "stepslack/data/table_source.h"
 

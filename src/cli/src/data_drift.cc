@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "stepslack/base/json.h"
 #include "stepslack/base/text.h"
 #include "stepslack/data/table_source.h"
 #include "stepslack/drift/table_drift.h"
