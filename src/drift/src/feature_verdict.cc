@@ -145,7 +145,8 @@ void Judge(const DriftOptions& options, double least_p, FeatureDrift& out) {
       effect == 0 || (out.effect.high.has_value() && *out.effect.high < out.margin);
   if (small) {
     out.verdict = DriftVerdict::kNoDrift;
-    out.reason = significant
+    out.reason = effect == 0 ? "nothing differs"
+                 : significant
                      ? fmt::format("a difference is seen, but its effect is {}", sizes)
                      : "the whole interval is below the margin";
     return;
