@@ -253,6 +253,37 @@ std::string ConfigTable::Choice(std::string_view key,
   return choices.front();
 }
 
+Json ConfigTable::Value(std::string_view key) {
+  const Json* value = Find(key);
+  return value != nullptr ? *value : Json();
+}
+
+Status ConfigTable::Override(std::string_view path, Json value) {
+  const size_t dot = path.find('.');
+  const std::string key(path.substr(0, dot));
+  const bool last = dot == std::string_view::npos;
+  if (key.empty() || (last ? tables_.contains(key) : values_.contains(key))) {
+    return Fail("CONF-0005", ExitCode::kUsage,
+                last ? fmt::format("`{}` is a table, not a value", key)
+                     : fmt::format("`{}` is a value, not a table", key),
+                Where(key), "name the value itself, as train.learning_rate");
+  }
+  if (!last) {
+    // Seen as read here only when its reader asks for it.
+    if (!tables_.contains(key)) {
+      ConfigTable& table = tables_[key].emplace_back();
+      table.file_ = file_;
+      table.path_ = path_.empty() ? key : path_ + "." + key;
+      table.line_ = line_;
+      lines_[key] = line_;
+    }
+    return tables_[key].front().Override(path.substr(dot + 1), std::move(value));
+  }
+  if (!lines_.contains(key)) lines_[key] = line_;
+  values_[key] = std::move(value);
+  return {};
+}
+
 ConfigTable& ConfigTable::Table(std::string_view key) {
   read_.emplace(key);
   if (const auto found = values_.find(key); found != values_.end()) {

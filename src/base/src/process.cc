@@ -22,9 +22,14 @@ constexpr off_t kLastWordsBytes = 16 << 10;
 [[noreturn]] void RunChild(const ProcessSpec& spec, char* const* argv,
                            char* const* envp, int log_descriptor, int error_pipe,
                            pid_t parent) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // the parent died before prctl took effect
+  if (spec.outlives_parent) {
+    setsid();
+  } else {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);  // the parent died before prctl took effect
+  }
+  if (spec.kept_descriptor >= 0) fcntl(spec.kept_descriptor, F_SETFD, 0);
   if (spec.core >= 0) {
     cpu_set_t set;
     CPU_ZERO(&set);

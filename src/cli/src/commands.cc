@@ -14,6 +14,7 @@
 #include "stepslack/evidence/capsule.h"
 #include "stepslack/review/review.h"
 #include "stepslack/store/room.h"
+#include "study_commands.h"
 #include "trace_commands.h"
 #include "train_commands.h"
 
@@ -100,6 +101,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "data drift") return DataDrift(arguments, context);
   if (verb == "data doomed") return DataDoomed(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
+  if (verb == "study") return Study(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);
   if (verb == "measure") return Measure(arguments, context, color);
   if (verb == "compare") return Compare(arguments, context);

@@ -119,7 +119,8 @@ static int Run(int argc, char** argv) {
   context.progress = &progress;
   context.threads = *threads == 0 ? base::UsableCores() : static_cast<int>(*threads);
   context.stop = &stop_requested;
-  winds_down = arguments->verb->name == "review" || arguments->verb->name == "train";
+  const std::string_view verb_name = arguments->verb->name;
+  winds_down = verb_name == "review" || verb_name == "train" || verb_name == "study";
   const auto result =
       cli::RunCommand(*arguments, context, WantsColor(arguments->Value("--color")));
   if (!result) {

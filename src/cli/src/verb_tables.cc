@@ -16,6 +16,21 @@ std::vector<VerbInfo> InputVerbs() {
            {"text", "json"}}};
 }
 
+VerbInfo StudyVerb() {
+  return {"study",
+          "train",
+          "run a planned set of trainings, ours or any command; resume; compare",
+          {"stepslack study examples/study/study.toml --room room",
+           "stepslack study sweep.toml --jobs 2 --format html -o sweep.html",
+           "stepslack study scale.toml --dry-run"},
+          {{"FILE", "", "", "study.toml: what runs, what varies, what counts", {}},
+           {"--room", "DIR", "room", "where trials and their results are kept", {}},
+           {"--jobs", "N", "1", "commands at a time", {}},
+           {"--retry-failed", "", "", "run trials again that did not end well", {}},
+           {"--dry-run", "", "", "say what would be run", {}}},
+          {"text", "json", "csv", "markdown", "html"}};
+}
+
 std::vector<VerbInfo> TrainVerbs() {
   return {{"train",
            "train",
@@ -37,7 +52,8 @@ std::vector<VerbInfo> TrainVerbs() {
              "no gradient exchange: what the same ranks cost without communication",
              {}},
             {"--again", "", "", "train anew although such a run is in the room", {}}},
-           {"text", "json"}}};
+           {"text", "json"}},
+          StudyVerb()};
 }
 
 std::vector<VerbInfo> MeasureVerbs() {

@@ -183,8 +183,12 @@ void ReadFault(ConfigTable& table, record::TrainPlan& plan) {
 
 }  // namespace
 
-base::Result<TrainJob> ReadTrainJob(const std::string& path) {
+base::Result<TrainJob> ReadTrainJob(
+    const std::string& path, const std::map<std::string, base::Json>& overrides) {
   SS_TRY(ConfigTable root, ConfigTable::Load(path));
+  for (const auto& [key, value] : overrides) {
+    SS_RETURN_IF_ERROR(root.Override(key, value));
+  }
   TrainJob job;
   job.file = path;
   job.title = root.String("title", base::FileName(path));

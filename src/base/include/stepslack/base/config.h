@@ -34,6 +34,11 @@ class ConfigTable {
   std::vector<std::string> Strings(std::string_view key);  // empty when absent
   std::vector<double> Doubles(std::string_view key);
   std::vector<int64_t> Ints(std::string_view key, int64_t low, int64_t high);
+  // A value of any kind but a table, for keys that the user invents; null when absent.
+  Json Value(std::string_view key);
+  // Puts a value where `path` ("train.learning_rate") points, as if the file said so.
+  // CONF-0005 when a table stands there, or a value where the path needs a table.
+  Status Override(std::string_view path, Json value);
   // A sub-table; an empty one when absent (reads of it then give fallbacks).
   ConfigTable& Table(std::string_view key);
   // An array of tables; empty when absent.

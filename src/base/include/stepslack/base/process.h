@@ -17,6 +17,10 @@ struct ProcessSpec {
   std::map<std::string, std::string> env;  // added to the parent's environment
   std::string log_path;                    // stdout and stderr, appended
   int core = -1;                           // pin to this core; -1: leave as it is
+  // In a session of its own, and left running when the parent is killed. A parent that
+  // ends in order still ends it.
+  bool outlives_parent = false;
+  int kept_descriptor = -1;  // open in the child as well; -1: none
 };
 
 struct ProcessEnd {
@@ -24,8 +28,8 @@ struct ProcessEnd {
   int signal = 0;     // terminating signal
 };
 
-// A child in its own process group; it is killed when the parent dies (PDEATHSIG) and
-// when the handle is destroyed while it still runs.
+// A child in its own process group; it is killed when the parent dies (PDEATHSIG,
+// unless it `outlives_parent`) and when the handle is destroyed while it still runs.
 class Process {
  public:
   static Result<Process> Start(const ProcessSpec& spec);  // PROC-0001

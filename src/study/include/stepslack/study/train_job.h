@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "stepslack/base/context.h"
+#include "stepslack/base/json.h"
 #include "stepslack/base/result.h"
 #include "stepslack/record/train_plan.h"
 #include "stepslack/store/room.h"
@@ -44,8 +46,10 @@ struct TrainJob {
   record::TrainPlan plan;  // without paths and indices until PrepareTrainData
 };
 
-// Paths in the file are relative to its folder. Errors: CONF-0001..4, each with line.
-base::Result<TrainJob> ReadTrainJob(const std::string& path);
+// Paths in the file are relative to its folder. `overrides` ("train.learning_rate" ->
+// value) stand in for what the file says. Errors: CONF-0001..5, each with line.
+base::Result<TrainJob> ReadTrainJob(
+    const std::string& path, const std::map<std::string, base::Json>& overrides = {});
 
 // What was done to the data, for people and for the run's dataset tag.
 struct PreparedData {
