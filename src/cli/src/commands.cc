@@ -4,6 +4,8 @@
 
 #include "bench_commands.h"
 #include "companion.h"
+#include "data_doomed.h"
+#include "data_drift.h"
 #include "data_make.h"
 #include "doctor.h"
 #include "run_commands.h"
@@ -96,6 +98,8 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "review") return Review(arguments, context);
   if (verb == "train") return Train(arguments, context);
   if (verb == "data make") return DataMake(arguments, context);
+  if (verb == "data drift") return DataDrift(arguments, context);
+  if (verb == "data doomed") return DataDoomed(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
   if (verb == "study") return Study(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);

@@ -2,6 +2,74 @@
 #include "verb_tables.h"
 
 namespace stepslack::cli {
+namespace {
+
+VerbInfo DriftVerb() {
+  return {
+      "data drift",
+      "get data in",
+      "compare two tables feature by feature, whole groups changing sides",
+      {"stepslack data drift last-month.csv today.csv --group family --format json"},
+      {{"REFERENCE", "", "", "table that is known", {}},
+       {"CURRENT", "", "", "table to compare with it", {}},
+       {"--group",
+        "COLUMN",
+        "",
+        "groups that stay together: design, family; \"row\": each row alone",
+        {}},
+       {"--margin",
+        "X",
+        "0.2",
+        "least effect that matters, in robust standard deviations of the reference",
+        {}},
+       {"--share-margin",
+        "X",
+        "0.05",
+        "least change of a missing share or of the shares of a text that matters",
+        {}},
+       {"--alpha", "X", "0.05", "false discovery rate over the features", {}},
+       {"--schema",
+        "FILE",
+        "",
+        "dataset.toml; else beside the data, else guessed",
+        {}}},
+      {"text", "json"}};
+}
+
+VerbInfo DoomedVerb() {
+  return {
+      "data doomed",
+      "get data in",
+      "stop runs of a flow early: hours saved at a stated share of good runs lost",
+      {"stepslack data doomed runs.csv.gz --label dr_drc --ran dr_wl --before "
+       "rt_detailedroute --cost rt_detailedroute --group k_UTIL"},
+      {{"TABLE", "", "", "one row a run, columns in the order of the stages", {}},
+       {"--label",
+        "COLUMN",
+        "",
+        "0 is clean, above 0 is dirty, no value is failed",
+        {}},
+       {"--ran", "COLUMN", "", "a value here without a label: unknown, not failed", {}},
+       {"--before",
+        "STAGE",
+        "",
+        "first column, or its prefix, that is not known yet when it is decided",
+        {}},
+       {"--cost", "COLUMN", "", "seconds that stopping saves", {}},
+       {"--group", "COLUMN", "", "setting that is new when the rule is used", {}},
+       {"--where", "COLUMN=TEXT,...", "", "only these rows", {}},
+       {"--cost-false-stop", "X", "1", "what stopping a good run costs", {}},
+       {"--cost-missed-stop", "X", "1", "what letting a bad run go on costs", {}},
+       {"--good-lost", "X", "0.01", "share of good runs that may be lost", {}},
+       {"--schema",
+        "FILE",
+        "",
+        "dataset.toml; else beside the data, else guessed",
+        {}}},
+      {"text", "json"}};
+}
+
+}  // namespace
 
 std::vector<VerbInfo> DataVerbs() {
   return {
@@ -14,6 +82,8 @@ std::vector<VerbInfo> DataVerbs() {
         {"--seed", "N", "1", "of everything that is drawn", {}},
         {"--count", "N", "64", "samples", {}}},
        {"text", "json"}},
+      DriftVerb(),
+      DoomedVerb(),
   };
 }
 

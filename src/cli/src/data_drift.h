@@ -1,0 +1,11 @@
+// `stepslack data drift`.
+#pragma once
+
+#include "commands.h"
+
+namespace stepslack::cli {
+
+base::Result<CommandResult> DataDrift(const Arguments& arguments,
+                                       const base::Context& context);
+
+}  // namespace stepslack::cli
