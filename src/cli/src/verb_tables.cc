@@ -1,6 +1,8 @@
 // What the program can be told: every verb with its options, by task.
 #include "verb_tables.h"
 
+#include "project_command.h"
+
 namespace stepslack::cli {
 namespace {
 
@@ -149,8 +151,13 @@ std::vector<VerbInfo> KeepVerbs() {
 
 std::vector<VerbInfo> AllVerbs() {
   std::vector<VerbInfo> verbs;
-  for (auto& some : {InputVerbs(), DataVerbs(), TrainVerbs(), MeasureVerbs(),
-                     DecideVerbs(), KeepVerbs()}) {
+  for (auto& some : {InputVerbs(),
+                     DataVerbs(),
+                     TrainVerbs(),
+                     MeasureVerbs(),
+                     {ProjectVerb()},
+                     DecideVerbs(),
+                     KeepVerbs()}) {
     verbs.insert(verbs.end(), some.begin(), some.end());
   }
   return verbs;
