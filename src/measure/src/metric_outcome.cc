@@ -137,7 +137,7 @@ analyze::RunOutcome OutcomeOfLog(const logs::SeriesSet& log,
   outcome.world_size = log.run.world_size;
   outcome.global_batch = log.run.global_batch_size;
   outcome.unit = "samples";
-  if (!outcome.world_size) outcome.world_size_reason = "the log does not say it";
+  if (!outcome.world_size) outcome.world_size_reason = "no world size in the log";
   const Series* batch = log.Find(logs::kBatch);
   if (!outcome.global_batch && batch != nullptr && !batch->points.empty() &&
       batch->points.back().value >= 1 && batch->points.back().value < 1e15) {

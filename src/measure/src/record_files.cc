@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 
@@ -45,6 +46,11 @@ trace::HostLogOptions HostOptions(const trace::HostLogPatterns* patterns) {
   trace::HostLogOptions options;
   options.patterns = patterns;
   return options;
+}
+
+bool HasCourse(const logs::SeriesSet& log) {
+  return std::ranges::any_of(
+      log.series, [](const logs::Series& series) { return series.points.size() > 1; });
 }
 
 template <typename T>
@@ -142,7 +148,8 @@ void Append(RunRecords&& from, RunRecords& to) {
   Move(from.metric_logs, to.metric_logs);
 }
 
-// MLPerf logs are read once more, with the descriptions of their systems beside them.
+// MLPerf logs are read once more (not parsed), with the descriptions of their systems
+// beside them.
 void CompareRuns(TraceReport& report, const std::optional<MetricTarget>& target) {
   std::set<std::string> paths;
   for (const InputRow& row : report.inputs) {
@@ -151,7 +158,9 @@ void CompareRuns(TraceReport& report, const std::optional<MetricTarget>& target)
   std::vector<analyze::RunOutcome> runs;
   if (!paths.empty()) {
     const std::vector<std::string> list(paths.begin(), paths.end());
-    auto files = analyze::ReadRunFiles(list);
+    analyze::RunFileOptions options;
+    for (const auto& log : report.records.mllogs) options.parsed[log.name] = &log.value;
+    auto files = analyze::ReadRunFiles(list, options);
     if (files) {
       runs = std::move(files->runs);
     } else {
@@ -159,6 +168,14 @@ void CompareRuns(TraceReport& report, const std::optional<MetricTarget>& target)
     }
   }
   for (const auto& log : report.records.metric_logs) {
+    // A summary beside the logs (scaling.json of MLPerf, a system's description).
+    if (!HasCourse(log.value)) {
+      if (paths.empty()) {
+        report.missing.push_back(
+            {"runs", "one point a metric, not the course of a run", log.name});
+      }
+      continue;
+    }
     runs.push_back(OutcomeOfLog(log.value, target));
     runs.back().source = log.name;
   }
