@@ -117,8 +117,16 @@ void RunFileReader::ReadLog(const trace::Input& input, trace::ByteSource& source
   const auto [first, is_new] =
       logs_seen_.try_emplace(base::Sha256Of(*text), input.name);
   if (!is_new) return Skip(input.name, "the same log as " + first->second);
-  const auto run = trace::ParseMllog(*text, input.name);
-  if (!run.has_value()) return Skip(input.name, run.error().what);
+  trace::MllogRun parsed_here;
+  const trace::MllogRun* run = &parsed_here;
+  if (const auto found = options_.parsed.find(input.name);
+      found != options_.parsed.end()) {
+    run = found->second;
+  } else {
+    auto parsed = trace::ParseMllog(*text, input.name);
+    if (!parsed.has_value()) return Skip(input.name, parsed.error().what);
+    parsed_here = *std::move(parsed);
+  }
   PendingRun pending;
   pending.outcome = OutcomeOf(*run, input.name);
   pending.platform = run->platform;

@@ -8,6 +8,7 @@
 #include "data_drift.h"
 #include "data_make.h"
 #include "doctor.h"
+#include "project_command.h"
 #include "run_commands.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
@@ -104,6 +105,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "study") return Study(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);
   if (verb == "measure") return Measure(arguments, context, color);
+  if (verb == "project") return ProjectScales(arguments);
   if (verb == "compare") return Compare(arguments, context);
   if (verb == "show" && arguments.Value("WHAT") == "run") {
     return ShowRun(arguments, color);

@@ -40,6 +40,7 @@ base::Result<measure::TraceReport> Read(std::vector<std::string> paths,
                                         const base::Context& context) {
   measure::MeasureOptions options;
   options.paths = std::move(paths);
+  options.target = arguments.Value("--target");
   SS_TRY(measure::TraceReport report, measure::MeasureTraces(options, context));
   SS_RETURN_IF_ERROR(KeepInputs(report, arguments.Value("--output")));
   return report;

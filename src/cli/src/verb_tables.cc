@@ -1,6 +1,8 @@
 // What the program can be told: every verb with its options, by task.
 #include "verb_tables.h"
 
+#include "project_command.h"
+
 namespace stepslack::cli {
 namespace {
 
@@ -67,7 +69,12 @@ std::vector<VerbInfo> MeasureVerbs() {
              "WHAT",
              "",
              "one table of this instead of the summary",
-             {"rank", "step", "phase", "collective", "kernel", "stream"}}},
+             {"rank", "step", "phase", "collective", "kernel", "stream"}},
+            {"--target",
+             "METRIC>=X",
+             "",
+             "what a run of the metric logs has to reach, also METRIC<=X",
+             {}}},
            {"text", "json", "csv", "markdown", "html"}},
           {"compare",
            "measure",
@@ -165,8 +172,13 @@ std::vector<VerbInfo> KeepVerbs() {
 
 std::vector<VerbInfo> AllVerbs() {
   std::vector<VerbInfo> verbs;
-  for (auto& some : {InputVerbs(), DataVerbs(), TrainVerbs(), MeasureVerbs(),
-                     DecideVerbs(), KeepVerbs()}) {
+  for (auto& some : {InputVerbs(),
+                     DataVerbs(),
+                     TrainVerbs(),
+                     MeasureVerbs(),
+                     {ProjectVerb()},
+                     DecideVerbs(),
+                     KeepVerbs()}) {
     verbs.insert(verbs.end(), some.begin(), some.end());
   }
   return verbs;

@@ -135,6 +135,10 @@ void CompareRanks(TraceReport& report) {
 
 base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
                                         const base::Context& context) {
+  std::optional<MetricTarget> target;
+  if (!options.target.empty()) {
+    SS_TRY(target, ParseTarget(options.target));
+  }
   SS_TRY(const trace::FoundFiles found, trace::ExpandPaths(options.paths));
   SS_TRY(const trace::CollectiveNames names, trace::CollectiveNames::Load());
   SS_TRY(const trace::HostLogPatterns patterns, HostPatterns());
@@ -159,7 +163,7 @@ base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
   }
   AssembleRanks(std::move(traces), settings, report);
   for (const analyze::RankTrace& rank : report.ranks) report.import.Merge(rank.stats);
-  AnalyzeRecords(report);
+  AnalyzeRecords(report, target);
   CompareRanks(report);
   Summarise(report);
   report.footnotes = HtaNotes(report.ranks);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 
@@ -45,6 +46,11 @@ trace::HostLogOptions HostOptions(const trace::HostLogPatterns* patterns) {
   trace::HostLogOptions options;
   options.patterns = patterns;
   return options;
+}
+
+bool HasCourse(const logs::SeriesSet& log) {
+  return std::ranges::any_of(
+      log.series, [](const logs::Series& series) { return series.points.size() > 1; });
 }
 
 template <typename T>
@@ -142,28 +148,47 @@ void Append(RunRecords&& from, RunRecords& to) {
   Move(from.metric_logs, to.metric_logs);
 }
 
-// Logs are read once more, with the descriptions of their systems beside them.
-void CompareRuns(TraceReport& report) {
-  if (report.records.mllogs.empty()) {
-    report.missing.push_back({"runs", "no training log among the inputs", ""});
-    return;
-  }
+// MLPerf logs are read once more (not parsed), with the descriptions of their systems
+// beside them.
+void CompareRuns(TraceReport& report, const std::optional<MetricTarget>& target) {
   std::set<std::string> paths;
   for (const InputRow& row : report.inputs) {
     if (row.used && row.format == trace::InputFormat::kMlLog) paths.insert(row.path);
   }
-  const std::vector<std::string> list(paths.begin(), paths.end());
-  auto files = analyze::ReadRunFiles(list);
-  if (!files) {
-    report.missing.push_back({"runs", files.error().what, files.error().where});
-    return;
+  std::vector<analyze::RunOutcome> runs;
+  if (!paths.empty()) {
+    const std::vector<std::string> list(paths.begin(), paths.end());
+    analyze::RunFileOptions options;
+    for (const auto& log : report.records.mllogs) options.parsed[log.name] = &log.value;
+    auto files = analyze::ReadRunFiles(list, options);
+    if (files) {
+      runs = std::move(files->runs);
+    } else {
+      report.missing.push_back({"runs", files.error().what, files.error().where});
+    }
   }
-  report.run_sets = analyze::GroupRuns(std::move(files->runs));
+  for (const auto& log : report.records.metric_logs) {
+    // A summary beside the logs (scaling.json of MLPerf, a system's description).
+    if (!HasCourse(log.value)) {
+      if (paths.empty()) {
+        report.missing.push_back(
+            {"runs", "one point a metric, not the course of a run", log.name});
+      }
+      continue;
+    }
+    runs.push_back(OutcomeOfLog(log.value, target));
+    runs.back().source = log.name;
+  }
+  if (!runs.empty()) {
+    report.run_sets = analyze::GroupRuns(std::move(runs));
+  } else if (paths.empty()) {
+    report.missing.push_back({"runs", "no training log among the inputs", ""});
+  }
 }
 
-void AnalyzeRecords(TraceReport& report) {
+void AnalyzeRecords(TraceReport& report, const std::optional<MetricTarget>& target) {
   const RunRecords& records = report.records;
-  CompareRuns(report);
+  CompareRuns(report, target);
   if (!records.flight_dumps.empty()) {
     std::vector<trace::FlightDump> dumps;
     for (const auto& dump : records.flight_dumps) dumps.push_back(dump.value);

@@ -1,6 +1,9 @@
 // Records that are read as one piece: dumps, logs, benchmark output, op traces.
 #pragma once
 
+#include <optional>
+
+#include "metric_outcome.h"
 #include "stepslack/measure/trace_report.h"
 
 namespace stepslack::measure {
@@ -18,6 +21,7 @@ void ReadMetricLog(const trace::Input& input, trace::ByteSource& source,
 void Append(RunRecords&& from, RunRecords& to);
 
 // What follows from records alone: who hangs the job, what stragglers cost.
-void AnalyzeRecords(TraceReport& report);
+// `target` is of the metric logs.
+void AnalyzeRecords(TraceReport& report, const std::optional<MetricTarget>& target);
 
 }  // namespace stepslack::measure

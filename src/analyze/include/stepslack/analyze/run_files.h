@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "stepslack/analyze/run_outcome.h"
 #include "stepslack/analyze/system_description.h"
 #include "stepslack/base/result.h"
+#include "stepslack/trace/mllog.h"
 
 namespace stepslack::analyze {
 
@@ -18,6 +20,9 @@ struct RunFileOptions {
   // Also descriptions in the folder of an input and in "systems" in it or up to four
   // folders above (the layout of published results).
   bool look_beside = true;
+  // Logs that the caller has parsed already, by the name of the input: not parsed
+  // again. What they point to outlives the call.
+  std::map<std::string, const trace::MllogRun*> parsed;
 };
 
 struct SkippedInput {

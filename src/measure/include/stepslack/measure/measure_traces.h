@@ -12,12 +12,13 @@ namespace stepslack::measure {
 
 struct MeasureOptions {
   std::vector<std::string> paths;  // files, folders, patterns, archives
+  std::string target;              // of metric logs: "eval_accuracy>=0.9"; "" none
 };
 
 // Reads everything that is a trace or a record of a run below the paths. What can not
 // be used is in TraceReport::missing. The result does not depend on context.threads.
-// Errors: TRACE-0005, TRACE-0006 (nothing there), MEAS-0001 (nothing usable), CONF-000x
-// (the user's table of names of communication).
+// Errors: TRACE-0005, TRACE-0006 (nothing there), MEAS-0001 (nothing usable), RUNS-0100
+// (target), CONF-000x (the user's table of names of communication).
 base::Result<TraceReport> MeasureTraces(const MeasureOptions& options,
                                         const base::Context& context);
 
