@@ -136,6 +136,11 @@ void ConvertToFloats(std::string_view dtype, const char* bytes, std::span<float>
   CopyValues(dtype, bytes, out);
 }
 
+void ConvertToDoubles(std::string_view dtype, const char* bytes,
+                      std::span<double> out) {
+  CopyValues(dtype, bytes, out);
+}
+
 void ConvertToIntegers(std::string_view dtype, const char* bytes,
                        std::span<int64_t> out) {
   CopyValues(dtype, bytes, out);

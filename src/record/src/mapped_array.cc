@@ -67,6 +67,12 @@ std::span<const float> MappedArray::Floats(int64_t first, int64_t count,
   return scratch;
 }
 
+void MappedArray::Doubles(int64_t first, std::span<double> out) const {
+  const auto count = static_cast<int64_t>(out.size());
+  SS_CHECK(first >= 0 && first <= count_ - count);
+  ConvertToDoubles(dtype_, data_ + static_cast<size_t>(first) * element_size_, out);
+}
+
 void MappedArray::Integers(int64_t first, std::span<int64_t> out) const {
   const auto count = static_cast<int64_t>(out.size());
   SS_CHECK(is_integer() && first >= 0 && first <= count_ - count);

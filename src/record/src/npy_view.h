@@ -24,6 +24,7 @@ base::Result<NpyView> ViewNpy(std::string_view bytes, std::string_view name);
 
 // out.size() values from `bytes` on.
 void ConvertToFloats(std::string_view dtype, const char* bytes, std::span<float> out);
+void ConvertToDoubles(std::string_view dtype, const char* bytes, std::span<double> out);
 // Integer dtypes only.
 void ConvertToIntegers(std::string_view dtype, const char* bytes,
                        std::span<int64_t> out);

@@ -42,7 +42,9 @@ struct Column {
 struct Table {
   std::string source;  // file or folder it was read from
   int64_t rows = 0;
-  std::vector<Column> columns;  // in the order of the file
+  std::vector<Column> columns;  // in the order of the file; of JSON, by name
+  // What was guessed, left out or promoted on the way, in plain words with counts.
+  std::vector<std::string> notes = {};
 
   // The column of that name, or null.
   const Column* Find(std::string_view name) const;

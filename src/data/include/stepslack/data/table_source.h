@@ -1,5 +1,11 @@
 // Reads tables of samples in batches: CSV (.gz), JSON and JSON lines (.gz), .npy and
-// .npz matrices, HDF5, and folders of such files with equal columns.
+// .npz matrices, and folders of such files with equal columns. A file of text is read
+// twice: the first pass decides over all rows which columns are numbers, the second
+// hands them out, so memory follows the batch and the distinct texts, not the file.
+//
+// A cell is missing when it is empty, N/A, NA or null (not available), ERR (failed), or
+// nan and inf (invalid). A column with any other cell that is no number is text.
+// Errors: DATA-0300 to DATA-0318, BASE-0004, REC-000x.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +25,7 @@ struct TableOptions {
 class TableSource {
  public:
   virtual ~TableSource() = default;
-  // Names, kinds, units and roles, without values; rows 0.
+  // Names, kinds, units, roles and notes, without values; rows 0.
   virtual const Table& layout() const = 0;
   // Fills `batch` (its storage is used again); false at the end. Text codes mean the
   // same in every batch: `texts` only grows.

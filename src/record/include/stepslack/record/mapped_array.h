@@ -36,6 +36,8 @@ class MappedArray {
   // aligned float32, else converted into `scratch`, which must live as long.
   std::span<const float> Floats(int64_t first, int64_t count,
                                 std::vector<float>& scratch) const;
+  // Elements first .. first + out.size() - 1; float64 is not rounded.
+  void Doubles(int64_t first, std::span<double> out) const;
   // The same elements as exact integers; only when is_integer().
   void Integers(int64_t first, std::span<int64_t> out) const;
 
