@@ -9,10 +9,12 @@ std::vector<VerbInfo> DataVerbs() {
        "get data in",
        "make a labelled data set with exact or tool-made labels",
        {"stepslack data make irdrop --out maps --seed 1 --count 64"},
-       {{"WHAT", "", "", "which data set", {"irdrop"}},
+       {{"WHAT", "", "", "which data set", {"irdrop", "qor"}},
         {"--out", "DIR", "", "folder to write; must not exist or be empty", {}},
         {"--seed", "N", "1", "of everything that is drawn", {}},
-        {"--count", "N", "64", "samples", {}}},
+        {"--count", "N", "64", "samples", {}},
+        {"--tech", "NAME", "osu035", "cell library of qor", {"osu035", "osu018"}},
+        {"--resume", "", "", "qor: go on with a run that was stopped or killed", {}}},
        {"text", "json"}},
   };
 }

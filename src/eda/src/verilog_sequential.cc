@@ -207,7 +207,7 @@ std::vector<Sequential> SequentialFamilies() {
        {rst, {"request", "N"}},
        {{"grant", "N"}},
        kArbiter,
-       {{{'N', 4}}, {{'N', 3}}, {{'N', 5}}, {{'N', 6}}, {{'N', 8}}}},
+       {{{'N', 4}}, {{'N', 3}}, {{'N', 5}}, {{'N', 8}}}},
       {"serial",
        {rst, {"start", "1"}, {"d", "W"}, {"rate", "8"}},
        {{"tx", "1"}, {"busy", "1"}, {"parity", "1"}},
