@@ -4,6 +4,7 @@
 
 #include "bench_commands.h"
 #include "companion.h"
+#include "data_choose.h"
 #include "data_make.h"
 #include "doctor.h"
 #include "run_commands.h"
@@ -95,6 +96,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "review") return Review(arguments, context);
   if (verb == "train") return Train(arguments, context);
   if (verb == "data make") return DataMake(arguments, context);
+  if (verb == "data choose") return DataChoose(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);
   if (verb == "measure") return Measure(arguments, context, color);

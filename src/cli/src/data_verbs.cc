@@ -16,6 +16,16 @@ std::vector<VerbInfo> DataVerbs() {
         {"--tech", "NAME", "osu035", "cell library of qor", {"osu035", "osu018"}},
         {"--resume", "", "", "qor: go on with a run that was stopped or killed", {}}},
        {"text", "json"}},
+      {"data choose",
+       "get data in",
+       "compare a learned choice (of a recipe) with every fixed one",
+       {"stepslack data choose qor/qor.csv --choice recipe --minimise wc_delay"},
+       {{"TABLE", "", "", "table of samples, or the folder of `data make qor`", {}},
+        {"--choice", "COLUMN", "recipe", "what is chosen", {}},
+        {"--minimise", "COLUMN", "wc_delay", "what it costs", {}},
+        {"--group", "COLUMN", "family", "leakage unit", {}},
+        {"--design", "COLUMN", "design", "the case that a choice is made for", {}}},
+       {"text", "json"}},
   };
 }
 

@@ -202,7 +202,8 @@ base::Result<SynthesisedDesign> Synthesise(const VerilogDesign& design,
          ScratchFolder::Make(base::JoinPath(around.folder, design.design)));
   SS_RETURN_IF_ERROR(base::WriteFileAtomic(scratch.File("in.v"), design.text));
   const std::string script = fmt::format(
-      "read_verilog {}\nhierarchy -check -top top\nproc\nopt\ntee -o {} stat -width\n"
+      "read_verilog {}\nhierarchy -check -top top\nproc\nopt\nmemory\nopt\ntee -o {} "
+      "stat -width\n"
       "synth -flatten -top top\ndfflibmap -liberty {}\nopt_clean -purge\n"
       "splitnets -ports\nopt_clean -purge\nwrite_blif {}\n",
       scratch.File("in.v"), scratch.File("words"), around.liberty_path,

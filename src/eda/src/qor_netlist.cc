@@ -167,7 +167,16 @@ base::Result<CutDesign> CutAtRegisters(const Blif& design,
   for (const std::string& net : design.inputs) cut.inputs.push_back(names.Of(net));
   for (const std::string& net : design.outputs) cut.outputs.push_back(names.Of(net));
   SS_TRY(const Boundary boundary, FindBoundary(cut, names, design, library));
-  const std::vector<std::string> given(boundary.given.begin(), boundary.given.end());
+  // The mapper gets what the logic reads; an input that goes straight into a register
+  // is none of the graph's inputs.
+  std::set<std::string> used;
+  for (const BlifTable& table : design.tables) {
+    for (size_t i = 0; i + 1 < table.nets.size(); ++i) {
+      const std::string net = names.Of(table.nets[i]);
+      if (boundary.given.contains(net)) used.insert(net);
+    }
+  }
+  const std::vector<std::string> given(used.begin(), used.end());
   cut.logic = fmt::format(".model top\n.inputs {}\n.outputs {}\n", Joined(given),
                           Joined(boundary.wanted));
   for (const BlifTable& table : design.tables) {
