@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "stepslack/base/json.h"
 #include "stepslack/eda/qor_dataset.h"
 
 namespace stepslack::cli {
