@@ -6,6 +6,7 @@
 #include "companion.h"
 #include "data_doomed.h"
 #include "data_drift.h"
+#include "data_choose.h"
 #include "data_make.h"
 #include "doctor.h"
 #include "project_command.h"
@@ -101,6 +102,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "data make") return DataMake(arguments, context);
   if (verb == "data drift") return DataDrift(arguments, context);
   if (verb == "data doomed") return DataDoomed(arguments, context);
+  if (verb == "data choose") return DataChoose(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
   if (verb == "study") return Study(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);
