@@ -5,6 +5,7 @@
 #include "bench_commands.h"
 #include "companion.h"
 #include "data_make.h"
+#include "data_solve.h"
 #include "doctor.h"
 #include "run_commands.h"
 #include "stepslack/base/file.h"
@@ -95,6 +96,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "review") return Review(arguments, context);
   if (verb == "train") return Train(arguments, context);
   if (verb == "data make") return DataMake(arguments, context);
+  if (verb == "data solve") return DataSolve(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);
   if (verb == "measure") return Measure(arguments, context, color);

@@ -14,6 +14,17 @@ std::vector<VerbInfo> DataVerbs() {
         {"--seed", "N", "1", "of everything that is drawn", {}},
         {"--count", "N", "64", "samples", {}}},
        {"text", "json"}},
+      {"data solve",
+       "get data in",
+       "solve the power grid of a SPICE netlist exactly and draw its maps",
+       {"stepslack data solve grid.sp.gz --out maps"},
+       {{"NETLIST", "", "", "R, I and V lines, may be gzip", {}},
+        {"--out",
+         "DIR",
+         "",
+         "folder for maps and nodes.csv; none: only the summary",
+         {}}},
+       {"text", "json"}},
   };
 }
 
