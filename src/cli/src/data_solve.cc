@@ -53,7 +53,7 @@ base::Result<CommandResult> DataSolve(const Arguments& arguments,
   }
   const base::Json json = AsJson(netlist, point);
   return CommandResult{
-      .output = arguments.Format() == "json" ? json.Dump() + "\n" : AsText(json),
+      .output = arguments.Value("--format") == "json" ? json.Dump() + "\n" : AsText(json),
       .exit_code = base::ExitCode::kOk};
 }
 
