@@ -254,6 +254,7 @@ class DefParser {
     SS_TRY(const std::string layer, Word());
     if (words_.Peek() != "(") words_.Next();  // TAPER
     SS_TRY(DefPoint last, Point({}));
+    bool first = true;
     for (;;) {
       const std::string_view next = words_.Peek();
       if (next == "NEW" || next == "+" || next == ";") return {};
@@ -268,8 +269,9 @@ class DefParser {
                           fmt::format("a wire of net `{}` is slanted", net.name),
                           words_.Where(), "only horizontal and vertical wires exist");
       }
-      net.wires.push_back({layer, last, point});
+      net.wires.push_back({layer, last, point, first});
       last = point;
+      first = false;
     }
   }
 

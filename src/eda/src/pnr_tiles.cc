@@ -61,7 +61,7 @@ class TableMaker {
   }
 
   int64_t Index(double um, int64_t count) const {
-    const auto index = static_cast<int64_t>(std::floor(um / options_.tile_um));
+    const auto index = static_cast<int64_t>(std::floor(um / options_.tile_um + 1e-9));
     return std::clamp<int64_t>(index, 0, count - 1);
   }
   PnrTile& At(int64_t ix, int64_t iy) {
@@ -80,7 +80,6 @@ class TableMaker {
       const auto macro = lef_.find(c.macro);
       if (macro == lef_.end()) return UnknownToLef("cell " + c.macro);
       component_[c.name] = &c;
-      if (c.macro.starts_with("FILL")) continue;
       const Point low = Micron(c.place);
       const double w = macro->second.width_um;
       const double h = macro->second.height_um;
@@ -129,7 +128,9 @@ class TableMaker {
     row.pins = static_cast<int64_t>(net.terminals.size());
     row.vias = net.vias;
     row.routed = !net.wires.empty() || net.vias > 0;
-    for (const DefWire& wire : net.wires) row.routed_um += AddWire(wire);
+    for (const DefWire& wire : net.wires) {
+      if (wire.first || options_.whole_wires) row.routed_um += AddWire(wire);
+    }
     Point low{INFINITY, INFINITY}, high{-INFINITY, -INFINITY};
     for (const DefTerminal& terminal : net.terminals) {
       SS_TRY(const Point at, Place(net, terminal));
@@ -151,6 +152,16 @@ class TableMaker {
   }
 
   void AddRudy(Point low, Point high) {
+    if (!options_.clip_boxes) {
+      const int64_t x0 = Index(low.x, nx_), x1 = Index(high.x, nx_);
+      const int64_t y0 = Index(low.y, ny_), y1 = Index(high.y, ny_);
+      const double share = (high.x - low.x + high.y - low.y) /
+                           static_cast<double>((x1 - x0 + 1) * (y1 - y0 + 1));
+      for (int64_t ix = x0; ix <= x1; ++ix) {
+        for (int64_t iy = y0; iy <= y1; ++iy) At(ix, iy).rudy_um += share;
+      }
+      return;
+    }
     const double w = std::max(high.x - low.x, options_.min_box_um);
     const double h = std::max(high.y - low.y, options_.min_box_um);
     const double density = (w + h) / (w * h);

@@ -36,6 +36,7 @@ struct DefWire {
   std::string layer;
   DefPoint from;
   DefPoint to;
+  bool first = false;  // segment after the layer's name
 };
 
 struct DefTerminal {

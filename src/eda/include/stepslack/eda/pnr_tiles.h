@@ -18,6 +18,12 @@ struct PnrTileOptions {
   // Whether pins follow the orientation of their cell. Off only to compare with tables
   // that were made without it.
   bool turn_pins = true;
+  // Whether a net's demand is spread over its exact box. Off: evenly over the tiles that
+  // its box touches.
+  bool clip_boxes = true;
+  // Whether every segment of a wire counts. Off: only the first, as in tables made by a
+  // reader that overlooks the bends of `( x y ) ( * y ) ( x * )`.
+  bool whole_wires = true;
 };
 
 struct PnrTile {
@@ -25,7 +31,7 @@ struct PnrTile {
   int64_t iy = 0;
   int64_t pin_count = 0;
   double rudy_um = 0;        // expected wire length in the tile
-  double cell_area_um2 = 0;  // of cells whose middle lies in the tile, fillers left out
+  double cell_area_um2 = 0;  // of cells whose middle lies in the tile, fillers too
   double routed_um = 0;      // the label: routed length in the tile, all layers
 };
 
