@@ -25,6 +25,16 @@ base::Result<int64_t> Whole(const Arguments& arguments, const char* option,
   return *value;
 }
 
+base::Result<double> Real(const Arguments& arguments, const char* option) {
+  const auto value = base::ParseDouble(arguments.Value(option));
+  if (!value) {
+    return base::Fail("CLI-0298", ExitCode::kUsage, "must be a number",
+                      fmt::format("{} {}", option, arguments.Value(option)),
+                      fmt::format("for example {} 1.1", option));
+  }
+  return *value;
+}
+
 }  // namespace
 
 base::Result<CommandResult> DataMake(const Arguments& arguments,
@@ -41,6 +51,10 @@ base::Result<CommandResult> DataMake(const Arguments& arguments,
   options.variants = kVariants;
   options.families = static_cast<int>((count + kVariants - 1) / kVariants);
   options.threads = context.threads;
+  SS_TRY(const int64_t tiles, Whole(arguments, "--tiles", 256));
+  options.tiles = static_cast<int>(tiles);
+  SS_TRY(options.temperature_c, Real(arguments, "--temperature"));
+  SS_TRY(options.current_factor, Real(arguments, "--current-factor"));
   SS_TRY(auto made, eda::MakeIrDropMaps(options, {}, context.stop));
   made.first.maps.resize(static_cast<size_t>(count));
   SS_RETURN_IF_ERROR(data::WriteArrayFolder(made.first, out));

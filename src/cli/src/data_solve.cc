@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "stepslack/base/file.h"
+#include "stepslack/base/json.h"
 #include "stepslack/data/array_folder.h"
 #include "stepslack/eda/spice_solver.h"
 
