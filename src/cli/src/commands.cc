@@ -8,6 +8,7 @@
 #include "data_drift.h"
 #include "data_choose.h"
 #include "data_make.h"
+#include "data_solve.h"
 #include "doctor.h"
 #include "project_command.h"
 #include "run_commands.h"
@@ -103,6 +104,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "data drift") return DataDrift(arguments, context);
   if (verb == "data doomed") return DataDoomed(arguments, context);
   if (verb == "data choose") return DataChoose(arguments, context);
+  if (verb == "data solve") return DataSolve(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
   if (verb == "study") return Study(arguments, context);
   if (verb == "import") return ImportTraces(arguments, context);

@@ -18,10 +18,20 @@ base::Result<int64_t> Whole(const Arguments& arguments, const char* option,
                             int64_t most) {
   const auto value = base::ParseInt(arguments.Value(option));
   if (!value || *value < 1 || *value > most) {
-    return base::Fail("CLI-0230", ExitCode::kUsage,
+    return base::Fail("CLI-0290", ExitCode::kUsage,
                       fmt::format("must be a whole number from 1 to {}", most),
                       fmt::format("{} {}", option, arguments.Value(option)),
                       fmt::format("for example {} 64", option));
+  }
+  return *value;
+}
+
+base::Result<double> Real(const Arguments& arguments, const char* option) {
+  const auto value = base::ParseDouble(arguments.Value(option));
+  if (!value) {
+    return base::Fail("CLI-0298", ExitCode::kUsage, "must be a number",
+                      fmt::format("{} {}", option, arguments.Value(option)),
+                      fmt::format("for example {} 1.1", option));
   }
   return *value;
 }
@@ -32,7 +42,7 @@ base::Result<CommandResult> DataMake(const Arguments& arguments,
                                      const base::Context& context) {
   const std::string out = arguments.Value("--out");
   if (out.empty()) {
-    return base::Fail("CLI-0231", ExitCode::kUsage, "the folder to write is missing",
+    return base::Fail("CLI-0291", ExitCode::kUsage, "the folder to write is missing",
                       "--out", "for example --out maps");
   }
   SS_TRY(const int64_t seed, Whole(arguments, "--seed", int64_t{1} << 62));
@@ -45,6 +55,10 @@ base::Result<CommandResult> DataMake(const Arguments& arguments,
   options.variants = kVariants;
   options.families = static_cast<int>((count + kVariants - 1) / kVariants);
   options.threads = context.threads;
+  SS_TRY(const int64_t tiles, Whole(arguments, "--tiles", 256));
+  options.tiles = static_cast<int>(tiles);
+  SS_TRY(options.temperature_c, Real(arguments, "--temperature"));
+  SS_TRY(options.current_factor, Real(arguments, "--current-factor"));
   SS_TRY(auto made, eda::MakeIrDropMaps(options, {}, context.stop));
   made.first.maps.resize(static_cast<size_t>(count));
   SS_RETURN_IF_ERROR(data::WriteArrayFolder(made.first, out));

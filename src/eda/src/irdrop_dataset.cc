@@ -19,7 +19,8 @@ constexpr int kMaxFamilies = 100'000;
 constexpr int kMaxVariants = 1'000;
 constexpr int kMaxThreads = 1'024;
 constexpr uint64_t kMaxBytes = uint64_t{8} << 30;
-constexpr uint64_t kPlanes = 5;  // four channels and the target
+constexpr double kCopperPerKelvin = 0.00393;  // of the resistance at 20 to 25 C
+constexpr uint64_t kPlanes = 5;               // four channels and the target
 
 base::Status CheckRange(std::string_view option, int value, int low, int high) {
   if (value >= low && value <= high) return {};
@@ -34,6 +35,15 @@ base::Status CheckOptions(const IrDropOptions& options) {
   SS_RETURN_IF_ERROR(CheckRange("variants", options.variants, 1, kMaxVariants));
   SS_RETURN_IF_ERROR(CheckRange("tiles", options.tiles, kMinTiles, kMaxTiles));
   SS_RETURN_IF_ERROR(CheckRange("threads", options.threads, 0, kMaxThreads));
+  const bool temperature = options.temperature_c >= -55 && options.temperature_c <= 175;
+  const bool factor = options.current_factor >= 0.01 && options.current_factor <= 100;
+  if (!temperature || !factor) {
+    return base::Fail("EDA-0240", base::ExitCode::kUsage,
+                      fmt::format("{} C with {} times the currents is no corner",
+                                  options.temperature_c, options.current_factor),
+                      "embedded IR-drop data",
+                      "choose -55 to 175 C and 0.01 to 100 times the currents");
+  }
   const uint64_t maps =
       static_cast<uint64_t>(options.families) * static_cast<uint64_t>(options.variants);
   const auto side = static_cast<uint64_t>(options.tiles);
@@ -52,6 +62,18 @@ std::vector<float> ToFloats(const std::vector<T>& values) {
   std::transform(values.begin(), values.end(), out.begin(),
                  [](T v) { return static_cast<float>(v); });
   return out;
+}
+
+// The corner, exactly: the drop is linear in the currents, and in a resistance that all
+// parts share. The nominal corner leaves every bit as it is.
+void ApplyCorner(const IrDropOptions& options, data::WholeMap& map) {
+  const double resistance = 1 + kCopperPerKelvin * (options.temperature_c - 25);
+  const auto scale = [](std::vector<float>& plane, double factor) {
+    if (factor == 1) return;
+    for (float& v : plane) v = static_cast<float>(v * factor);
+  };
+  scale(map.channels[0], options.current_factor);
+  scale(map.target, options.current_factor * resistance);
 }
 
 base::Result<DropMap> SolveVariant(const Variant& variant) {
@@ -83,6 +105,7 @@ base::Result<SolvedMap> MakeMap(const IrDropOptions& options, int family_index,
   map.channels.push_back(ToFloats(variant.grid.stripe));
   map.channels.push_back(ToFloats(EffectivePadDistance(options.tiles, family.pads)));
   map.target = ToFloats(drop.drop_mv);
+  ApplyCorner(options, map);
   return solved;
 }
 

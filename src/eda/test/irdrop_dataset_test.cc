@@ -242,5 +242,21 @@ TEST(TimeExactSolve, RefusesMapsThatDoNotExist) {
   EXPECT_EQ(TimeExactSolve(options, 0, 0).error().id, "EDA-0020");
 }
 
+TEST(IrDropCorner, ScalesTheDropByResistanceAndCurrent) {
+  IrDropOptions options{.seed = 3, .families = 1, .variants = 1, .tiles = 16};
+  const auto nominal = MakeIrDropMaps(options, {}, nullptr);
+  options.temperature_c = 125;
+  options.current_factor = 1.1;
+  const auto hot = MakeIrDropMaps(options, {}, nullptr);
+  ASSERT_TRUE(nominal.has_value() && hot.has_value());
+  // 100 K above 25 C: 1.393 times the resistance of copper.
+  for (size_t i = 0; i < 256; ++i) {
+    EXPECT_FLOAT_EQ(hot->first.maps[0].target[i],
+                    nominal->first.maps[0].target[i] * 1.1F * 1.393F);
+  }
+  options.temperature_c = 500;
+  EXPECT_EQ(MakeIrDropMaps(options, {}, nullptr).error().id, "EDA-0240");
+}
+
 }  // namespace
 }  // namespace stepslack::eda

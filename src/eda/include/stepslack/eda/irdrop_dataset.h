@@ -18,6 +18,11 @@ struct IrDropOptions {
   int variants = 4;    // of each family, 1 .. 1000
   int tiles = 64;      // a side, kMinTiles .. kMaxTiles
   int threads = 2;     // 0: one per usable core
+  // Corner. All metal has the resistance of copper at this temperature, in parts of
+  // that at 25 C: 1 + 0.00393 / K; currents are multiplied by `current_factor` (a
+  // supply of 1.1 times the nominal one with a constant switched charge: 1.1).
+  double temperature_c = 25;  // -55 .. 175
+  double current_factor = 1;  // 0.01 .. 100
 };
 
 struct IrDropReport {
@@ -38,8 +43,8 @@ struct IrDropReport {
 // channel. The maps depend on seed, tiles and the map's own family and variant only:
 // the same bytes for any number of threads, and fewer families are a prefix of more.
 // `progress` may be empty; calls are serialised and `done` ascends. `stop` may be null.
-// Errors: EDA-0020 an option out of range, EDA-0021 more than 8 GiB of maps, EDA-0022
-// stopped, and those of the solver.
+// Errors: EDA-0020 and EDA-0240 an option out of range, EDA-0021 more than 8 GiB of
+// maps, EDA-0022 stopped, and those of the solver.
 base::Result<std::pair<data::MapCollection, IrDropReport>> MakeIrDropMaps(
     const IrDropOptions& options,
     const std::function<void(int done, int total)>& progress,
