@@ -108,9 +108,17 @@ class Bench {
     mpi.blocking = true;
     if (backend == "openmpi") return ConnectMpi(mpi);
     ConnectOptions options;
-    options.backend = backend;
+    const size_t colon = backend.find(':');
+    options.backend = backend.substr(0, colon);
+    if (colon != std::string::npos) options.all_reduce = backend.substr(colon + 1);
     options.timeout_seconds = options_.timeout_seconds;
-    SS_TRY(Connection connection, ConnectTransport(environment_, options));
+    // Groups of one store must not have one name.
+    RankEnvironment mine = environment_;
+    if (colon != std::string::npos) {
+      mine.job += "." + options.all_reduce;
+      if (!mine.store_path.empty()) mine.store_path += "." + options.all_reduce;
+    }
+    SS_TRY(Connection connection, ConnectTransport(mine, options));
     boards_.push_back(std::move(connection.board));
     return std::move(connection.transport);
   }
@@ -119,7 +127,17 @@ class Bench {
     const int64_t longest =
         *std::max_element(options_.bytes.begin(), options_.bytes.end());
     const auto size = static_cast<size_t>(longest);
-    std::vector<std::string> names = options_.backends;
+    std::vector<std::string> names;
+    for (const std::string& backend : options_.backends) {
+      if (backend != "gloo") {
+        names.push_back(backend);
+        continue;
+      }
+      for (const char* algorithm :
+           {"engine", "ring", "halving_doubling", "doubling", "tree"}) {
+        names.push_back(backend + ":" + algorithm);
+      }
+    }
     names.emplace_back(kYardstick);
     for (const std::string& name : names) {
       Lane lane;
@@ -178,7 +196,8 @@ class Bench {
       SS_RETURN_IF_ERROR(Slowest(samples[i]));
       std::vector<double>& sorted = samples[i];
       std::sort(sorted.begin(), sorted.end());
-      CurveOf(lane.backend, algorithm, collective, curves)
+      CurveOf(lane.backend.substr(0, lane.backend.find(':')), algorithm, collective,
+              curves)
           .points.push_back({bytes, sorted.front(), sorted[sorted.size() / 10],
                              sorted[sorted.size() / 2]});
     }
