@@ -29,7 +29,7 @@ base::Status DeferredUpdate::NeedBucket(size_t bucket) {
         *first, *last + 1);
   }
   updated_[bucket] = true;
-  --left_;
+  if (--left_ == 0) reducer_.FinishNorm();
   cost_.wait_ns += here_ns - start_ns;
   cost_.update_ns += base::NowNs() - here_ns;
   return {};
@@ -54,7 +54,6 @@ base::Status DeferredUpdate::NeedAll() {
   for (size_t bucket = updated_.size(); bucket > 0; --bucket) {
     SS_RETURN_IF_ERROR(NeedBucket(bucket - 1));
   }
-  reducer_.FinishNorm();
   return {};
 }
 

@@ -27,7 +27,7 @@ class DeferredUpdate {
   // Waits for the buckets of a block and updates its parameters; nothing to do when
   // they are up to date.
   base::Status NeedBlock(size_t block);
-  // All that is left; afterwards the reducer has its norm.
+  // All that is left. The reducer has its norm when nothing is pending any more.
   base::Status NeedAll();
 
   struct Cost {

@@ -252,6 +252,16 @@ base::Status Reducer::FinishScalars() {
   return FinishBucket(0);
 }
 
+bool Reducer::Abandon() {
+  bool ended = true;
+  for (std::optional<comm::Work>& work : launched_) {
+    if (!work.has_value()) continue;
+    (void)work->Wait();
+    ended = ended && work->Done();
+  }
+  return ended;
+}
+
 comm::Communicator& Reducer::ChannelOf(const Bucket& bucket) const {
   const int64_t end_bytes = bucket.end * static_cast<int64_t>(sizeof(float));
   const bool first_needed = end_bytes * kExpressShare <= buffer_bytes();

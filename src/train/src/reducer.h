@@ -85,6 +85,9 @@ class Reducer {
   base::Status FinishBucket(size_t bucket);
   // After the last FinishBucket: finds the norm.
   void FinishNorm();
+  // Before the gradient buffer goes while buckets may be under way, after an error:
+  // waits for what was launched, whatever becomes of it. False: an engine hangs.
+  bool Abandon();
   const Bucket& bucket(size_t index) const { return buckets_[index]; }
 
   // Of the last finished step. The norm is that of the summed gradient, and the sum of

@@ -229,8 +229,8 @@ base::Status Trainer::Run() {
   base::Status status = TrainToTheEnd();
   if (!status.has_value()) {
     KeepProgress(status.error());
-    // Like the worker's own: its thread may be inside an engine that waits for a peer.
-    (void)express_.release();
+    // A thread inside an engine that hangs can not be joined.
+    if (!reducer_.Abandon()) (void)express_.release();
   }
   return status;
 }
