@@ -52,6 +52,13 @@ struct Lane {
   std::span<std::byte> data;
   std::vector<std::byte> own;  // behind `data`, unless the transport gave memory
   std::vector<std::byte> other;
+  std::string algorithm;  // of the last sample
+
+  // The algorithms of Gloo differ in all_reduce alone.
+  bool Serves(const std::string& collective) const {
+    return collective == "all_reduce" || backend.find(':') == std::string::npos ||
+           backend.ends_with(":engine");
+  }
 };
 
 TransportStatus Call(Lane& lane, const std::string& collective, size_t bytes) {
@@ -108,9 +115,17 @@ class Bench {
     mpi.blocking = true;
     if (backend == "openmpi") return ConnectMpi(mpi);
     ConnectOptions options;
-    options.backend = backend;
+    const size_t colon = backend.find(':');
+    options.backend = backend.substr(0, colon);
+    if (colon != std::string::npos) options.all_reduce = backend.substr(colon + 1);
     options.timeout_seconds = options_.timeout_seconds;
-    SS_TRY(Connection connection, ConnectTransport(environment_, options));
+    // Groups of one store must not have one name.
+    RankEnvironment mine = environment_;
+    if (colon != std::string::npos) {
+      mine.job += "." + options.all_reduce;
+      if (!mine.store_path.empty()) mine.store_path += "." + options.all_reduce;
+    }
+    SS_TRY(Connection connection, ConnectTransport(mine, options));
     boards_.push_back(std::move(connection.board));
     return std::move(connection.transport);
   }
@@ -119,7 +134,17 @@ class Bench {
     const int64_t longest =
         *std::max_element(options_.bytes.begin(), options_.bytes.end());
     const auto size = static_cast<size_t>(longest);
-    std::vector<std::string> names = options_.backends;
+    std::vector<std::string> names;
+    for (const std::string& backend : options_.backends) {
+      if (backend != "gloo") {
+        names.push_back(backend);
+        continue;
+      }
+      for (const char* algorithm :
+           {"engine", "ring", "halving_doubling", "doubling", "tree"}) {
+        names.push_back(backend + ":" + algorithm);
+      }
+    }
     names.emplace_back(kYardstick);
     for (const std::string& name : names) {
       Lane lane;
@@ -158,7 +183,9 @@ class Bench {
         return tl::unexpected(Broken(lane, status.error()));
       }
     }
-    return static_cast<double>(base::NowNs() - start) * 1e-3 / calls;
+    const int64_t end = base::NowNs();
+    if (lane.transport) lane.algorithm = lane.transport->algorithm();
+    return static_cast<double>(end - start) * 1e-3 / calls;
   }
 
   base::Status Measure(const std::string& collective, int64_t bytes,
@@ -168,17 +195,19 @@ class Bench {
     std::vector<std::vector<double>> samples(lanes_.size());
     for (int round = -1; round < effort.rounds; ++round) {  // one to warm up
       for (size_t i = 0; i < lanes_.size(); ++i) {
+        if (!lanes_[i].Serves(collective)) continue;
         SS_TRY(const double us, Sample(lanes_[i], collective, size, effort.calls));
         if (round >= 0) samples[i].push_back(us);
       }
     }
     for (size_t i = 0; i < lanes_.size(); ++i) {
       const Lane& lane = lanes_[i];
-      const std::string algorithm(lane.transport ? lane.transport->algorithm() : "");
+      if (!lane.Serves(collective)) continue;
       SS_RETURN_IF_ERROR(Slowest(samples[i]));
       std::vector<double>& sorted = samples[i];
       std::sort(sorted.begin(), sorted.end());
-      CurveOf(lane.backend, algorithm, collective, curves)
+      CurveOf(lane.backend.substr(0, lane.backend.find(':')), lane.algorithm,
+              collective, curves)
           .points.push_back({bytes, sorted.front(), sorted[sorted.size() / 10],
                              sorted[sorted.size() / 2]});
     }

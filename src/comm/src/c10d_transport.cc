@@ -10,8 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "all_reduce_rules.h"
 #include "c10d_compat.h"
+#include "message_all_reduce.h"
 #include "stepslack/comm/transport.h"
+#include "sum_kernels.h"
 
 namespace stepslack::comm {
 namespace {
@@ -76,12 +79,67 @@ std::optional<c10::Device> DeviceOf(void* data, bool gpu) {
   }
 }
 
+using PgWork = decltype(std::declval<PgBase&>().barrier());
+
+class C10dMessage final : public Message {
+ public:
+  explicit C10dMessage(PgWork work) : work_(std::move(work)) {}
+  TransportStatus Wait(Milliseconds limit) override {
+    try {
+      if (work_->wait(limit)) return {};
+      return tl::unexpected(
+          TransportFailure{TransportFailure::Kind::kPeerLost,
+                           "the message was aborted: connection lost"});
+    } catch (const std::exception& error) {
+      return tl::unexpected(Translate(error));
+    }
+  }
+
+ private:
+  PgWork work_;
+};
+
+// Gloo sends a message when its receiver has asked for it, and keeps the order of
+// messages with equal tags.
+class C10dLink final : public MessageLink {
+ public:
+  explicit C10dLink(PgBase& group) : group_(group) {}
+  StartedMessage StartSend(std::span<const std::byte> data, int peer,
+                           uint32_t tag) override {
+    return Start(const_cast<std::byte*>(data.data()), data.size(), [&](auto& tensors) {
+      return group_.send(tensors, peer, static_cast<int>(tag));
+    });
+  }
+  StartedMessage StartReceive(std::span<std::byte> data, int peer,
+                              uint32_t tag) override {
+    return Start(data.data(), data.size(), [&](auto& tensors) {
+      return group_.recv(tensors, peer, static_cast<int>(tag));
+    });
+  }
+
+ private:
+  template <typename Body>
+  static StartedMessage Start(std::byte* data, size_t bytes, Body&& body) {
+    try {
+      std::vector<at::Tensor> tensors = {
+          at::from_blob(data, {static_cast<int64_t>(bytes)}, at::kByte)};
+      return std::make_unique<C10dMessage>(body(tensors));
+    } catch (const std::exception& error) {
+      return tl::unexpected(Translate(error));
+    }
+  }
+
+  PgBase& group_;
+};
+
 class C10dTransport final : public Transport {
  public:
   C10dTransport(c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<PgBase> group,
-                const GlooOptions& options)
+                const GlooOptions& options, AllReduceRules rules)
       : store_(std::move(store)),
         group_(std::move(group)),
+        link_(*group_),
+        rules_(std::move(rules)),
         timeout_(ToMilliseconds(options.timeout_seconds)),
         gpu_(options.nccl),
         device_(options.device) {}
@@ -89,11 +147,14 @@ class C10dTransport final : public Transport {
   int rank() const override { return group_->getRank(); }
   int world_size() const override { return group_->getSize(); }
   std::string_view name() const override { return gpu_ ? "nccl" : "gloo"; }
-  std::string_view algorithm() const override { return "engine"; }
+  std::string_view algorithm() const override { return NameOf(algorithm_); }
 
   TransportStatus AllReduceSum(Buffer data) override {
     if (auto status = CheckSummable(data.dtype); !status) return status;
     if (data.count == 0) return {};
+    algorithm_ =
+        gpu_ ? AllReduceAlgorithm::kEngine : rules_.For(world_size(), data.bytes());
+    if (algorithm_ != AllReduceAlgorithm::kEngine) return SumByMessages(data);
     return Guarded([&] {
       at::Tensor mine = Values(data);
       std::vector<at::Tensor> tensors = {ForSum(mine)};
@@ -105,6 +166,7 @@ class C10dTransport final : public Transport {
   // Gloo of 1.13 has no reduce-scatter: a sum of everything, of which one block is
   // kept.
   TransportStatus ReduceScatterSum(ConstBuffer input, Buffer output) override {
+    algorithm_ = AllReduceAlgorithm::kEngine;
     if (auto status = CheckSummable(output.dtype); !status) return status;
     if (output.count == 0) return {};
     return Guarded([&] {
@@ -119,6 +181,7 @@ class C10dTransport final : public Transport {
     });
   }
   TransportStatus AllGather(ConstBuffer mine, Buffer all) override {
+    algorithm_ = AllReduceAlgorithm::kEngine;
     if (mine.count == 0) return {};
     return Guarded([&] {
       std::vector<at::Tensor> inputs = {Bytes(Mutable(mine))};
@@ -130,6 +193,7 @@ class C10dTransport final : public Transport {
     });
   }
   TransportStatus Broadcast(Buffer data, int root) override {
+    algorithm_ = AllReduceAlgorithm::kEngine;
     if (data.count == 0) return {};
     return Guarded([&] {
       std::vector<at::Tensor> tensors = {Bytes(data)};
@@ -140,6 +204,7 @@ class C10dTransport final : public Transport {
     });
   }
   TransportStatus AllToAll(ConstBuffer input, Buffer output) override {
+    algorithm_ = AllReduceAlgorithm::kEngine;
     if (output.count == 0) return {};
     return Guarded([&] {
       at::Tensor to = Bytes(output);
@@ -150,6 +215,7 @@ class C10dTransport final : public Transport {
     });
   }
   TransportStatus Send(ConstBuffer data, int peer) override {
+    algorithm_ = AllReduceAlgorithm::kEngine;
     if (data.count == 0) return {};
     return Guarded([&] {
       std::vector<at::Tensor> tensors = {Bytes(Mutable(data))};
@@ -157,6 +223,7 @@ class C10dTransport final : public Transport {
     });
   }
   TransportStatus Receive(Buffer data, int peer) override {
+    algorithm_ = AllReduceAlgorithm::kEngine;
     if (data.count == 0) return {};
     return Guarded([&] {
       std::vector<at::Tensor> tensors = {Bytes(data)};
@@ -165,6 +232,7 @@ class C10dTransport final : public Transport {
     });
   }
   TransportStatus Barrier() override {
+    algorithm_ = AllReduceAlgorithm::kEngine;
     return Guarded([&] { Finish(group_->barrier()); });
   }
 
@@ -176,6 +244,28 @@ class C10dTransport final : public Transport {
   static TransportStatus CheckSummable(DType dtype) {
     if (dtype != DType::kByte) return {};
     return tl::unexpected(Refused("bytes can not be summed"));
+  }
+
+  // What bfloat16 needs more than one addition for is added in float32.
+  TransportStatus SumByMessages(Buffer data) {
+    if (data.dtype != DType::kBFloat16 || world_size() == 2) return RunRounds(data);
+    std::vector<float> wide(data.count);
+    WidenBFloat16(data.data, wide.data(), data.count);
+    TransportStatus status = RunRounds({wide.data(), data.count, DType::kFloat32});
+    if (status) RoundToBFloat16(wide.data(), data.data, data.count);
+    return status;
+  }
+  // Calls that differ between ranks have different tags and never meet: a time-out
+  // then, but no mixture of two sums.
+  TransportStatus RunRounds(Buffer data) {
+    MessageLimits limits;
+    limits.timeout = timeout_;
+    const uint64_t call =
+        ++sums_ * 0x9E3779B97F4A7C15U ^
+        (data.count * 8 + static_cast<uint64_t>(data.dtype)) * 0xC2B2AE3D27D4EB4FU;
+    limits.tag = static_cast<uint32_t>(call >> 34) | 1;  // fits an int, and is not 0
+    return RunSchedule(AllReduceSchedule(algorithm_, rank(), world_size(), data.count),
+                       data, link_, limits);
   }
 
   // The caller's memory as a tensor, where it lies.
@@ -257,6 +347,10 @@ class C10dTransport final : public Transport {
   c10::intrusive_ptr<c10d::Store>
       store_;  // rank 0 serves it as long as the group lives
   c10::intrusive_ptr<PgBase> group_;
+  C10dLink link_;
+  AllReduceRules rules_;
+  AllReduceAlgorithm algorithm_ = AllReduceAlgorithm::kEngine;  // of the last call
+  uint64_t sums_ = 0;                                           // by messages, so far
   Milliseconds timeout_;
   bool gpu_;
   int device_;
@@ -342,13 +436,22 @@ tl::expected<std::unique_ptr<Transport>, TransportFailure> ConnectGloo(
   }
   try {
     auto store = OpenStore(options);
+    // Ranks that took different ones would wait for each other.
+    const std::string key = "all_reduce";
+    if (options.rank == 0) {
+      store->set(key, {options.all_reduce.begin(), options.all_reduce.end()});
+    }
     if (const auto failure = Meet(*store, options)) return tl::unexpected(*failure);
+    const std::vector<uint8_t> text = store->get(key);
+    const auto rules = AllReduceRules::Parse(std::string(text.begin(), text.end()));
+    if (!rules) return tl::unexpected(Refused("no such all-reduce algorithm"));
     c10::intrusive_ptr<PgBase> group;
 #ifdef USE_C10D_NCCL
     if (options.nccl) group = MakeNccl(store, options);
 #endif
     if (!options.nccl) group = MakeGloo(store, options);
-    return std::make_unique<C10dTransport>(std::move(store), std::move(group), options);
+    return std::make_unique<C10dTransport>(std::move(store), std::move(group), options,
+                                           *rules);
   } catch (const std::exception& error) {
     return tl::unexpected(Translate(error));
   }

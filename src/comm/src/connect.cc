@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,7 @@ class Connector {
 
  private:
   base::Result<std::string> Choose();
+  std::optional<CostTable> ReadTable() const;
   std::string FromTable(std::vector<std::string> candidates, std::string usual);
   Opened Open(const std::string& backend);
   Opened OpenShm(int rank, int world_size, const std::string& suffix = "");
@@ -98,17 +100,23 @@ base::Error Connector::Unknown(const std::string& what) const {
       "choose auto, shm (one host), gloo, mpi, hier, or nccl where LibTorch has it"};
 }
 
+std::optional<CostTable> Connector::ReadTable() const {
+  if (options_.cost_table.empty() || !base::PathExists(options_.cost_table)) {
+    return std::nullopt;
+  }
+  const auto text = base::ReadFile(options_.cost_table);
+  if (!text) return std::nullopt;
+  const auto json = base::ParseJson(*text, options_.cost_table);
+  if (!json) return std::nullopt;
+  auto table = CostTableFromJson(*json, options_.cost_table);
+  if (!table) return std::nullopt;
+  return std::move(*table);
+}
+
 // The table may choose among transports that can serve these ranks.
 std::string Connector::FromTable(std::vector<std::string> candidates,
                                  std::string usual) {
-  if (options_.cost_table.empty() || !base::PathExists(options_.cost_table)) {
-    return usual;
-  }
-  const auto text = base::ReadFile(options_.cost_table);
-  if (!text) return usual;
-  const auto json = base::ParseJson(*text, options_.cost_table);
-  if (!json) return usual;
-  const auto table = CostTableFromJson(*json, options_.cost_table);
+  const std::optional<CostTable> table = ReadTable();
   if (!table) return usual;
   const auto cheapest = CheapestBackend(*table, environment_.world_size,
                                         options_.message_bytes, candidates);
@@ -178,6 +186,12 @@ GlooOptions Connector::Engine() const {
   engine.store_runs_elsewhere = environment_.store_runs_elsewhere;
   engine.group = "world." + environment_.job.substr(environment_.job.rfind('.') + 1);
   engine.device = environment_.local_rank;
+  engine.all_reduce = options_.all_reduce;
+  if (options_.all_reduce == "auto") {
+    const std::optional<CostTable> table = ReadTable();
+    engine.all_reduce =
+        table ? AllReduceRulesFrom(*table, environment_.world_size, "gloo") : "";
+  }
   return engine;
 }
 
@@ -316,6 +330,8 @@ Opened Connector::OpenHier() {
     engine.rank = static_cast<int>(host);
     engine.world_size = static_cast<int>(hosts.size());
     engine.group += ".leaders";
+    // A table is of all ranks, not of the leaders.
+    if (options_.all_reduce == "auto") engine.all_reduce.clear();
     // A file store is removed with the last member of its group.
     if (!engine.store_path.empty()) engine.store_path += ".leaders";
     auto connected = ConnectGloo(engine);
@@ -420,6 +436,9 @@ base::Result<std::unique_ptr<Transport>> GroupOpener::Open(
     part.rank = request.rank;
     part.world_size = size;
     part.group += request.suffix;
+    if (options.all_reduce == "auto" && size != environment.world_size) {
+      part.all_reduce.clear();
+    }
     // A file store is removed with its last member, so that every group has its own.
     if (!part.store_path.empty()) part.store_path += request.suffix;
     part.nccl = transport == "nccl";

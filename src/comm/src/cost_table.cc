@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "stepslack/base/digest.h"
 #include "stepslack/base/process.h"
@@ -74,7 +77,7 @@ CostCurve CurveFrom(const base::Json& json) {
 }
 
 // Of the lines of one backend, one for each algorithm, that with the point whose size
-// has the least ratio to `bytes`; null: there is none.
+// has the least ratio to `bytes`, and of several the cheapest; null: there is none.
 const CostCurve* CurveFor(const CostTable& table, std::string_view backend,
                           int64_t bytes) {
   const CostCurve* nearest = nullptr;
@@ -84,7 +87,9 @@ const CostCurve* CurveFor(const CostTable& table, std::string_view backend,
     for (const CostPoint& point : curve.points) {
       const double distance = std::abs(
           std::log(static_cast<double>(point.bytes) / static_cast<double>(bytes)));
-      if (nearest == nullptr || distance < least) {
+      const bool cheaper = nearest != nullptr && distance == least &&
+                           curve.fit.At(bytes) < nearest->fit.At(bytes);
+      if (nearest == nullptr || distance < least || cheaper) {
         nearest = &curve;
         least = distance;
       }
@@ -180,6 +185,40 @@ std::optional<std::string> CheapestBackend(const CostTable& table, int ranks,
     }
   }
   return best;
+}
+
+std::string AllReduceRulesFrom(const CostTable& table, int ranks,
+                               std::string_view backend) {
+  if (table.ranks != ranks || table.hardware != HardwareTag()) return "";
+  const bool power_of_two = (ranks & (ranks - 1)) == 0;
+  std::map<int64_t, std::pair<double, std::string>> fastest;  // by bytes
+  std::set<std::string> compared;
+  for (const CostCurve& curve : table.curves) {
+    const bool same_bits = curve.algorithm == "doubling" ||
+                           curve.algorithm == "halving_doubling" ||
+                           (curve.algorithm == "tree" && power_of_two);
+    if (curve.collective != "all_reduce" || curve.backend != backend || !same_bits) {
+      continue;
+    }
+    compared.insert(curve.algorithm);
+    for (const CostPoint& point : curve.points) {
+      const auto [at, is_new] =
+          fastest.try_emplace(point.bytes, point.p10_us, curve.algorithm);
+      if (!is_new && point.p10_us < at->second.first) {
+        at->second = {point.p10_us, curve.algorithm};
+      }
+    }
+  }
+  if (compared.size() < 2) return "";
+  std::string rules;
+  std::string last;
+  for (const auto& [bytes, best] : fastest) {
+    if (best.second == last) continue;
+    rules += rules.empty() ? "0" : "," + std::to_string(bytes);
+    rules += ":" + best.second;
+    last = best.second;
+  }
+  return rules;
 }
 
 }  // namespace stepslack::comm

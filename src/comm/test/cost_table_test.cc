@@ -67,6 +67,30 @@ TEST(CostTable, TakesTheLineOfTheAlgorithmThatServesTheSize) {
   EXPECT_EQ(CheapestBackend(table, 2, 4096, both), "gloo");
 }
 
+TEST(CostTable, RulesCompareOnlyAlgorithmsThatLeaveTheSameBits) {
+  CostTable table;
+  table.hardware = HardwareTag();
+  table.ranks = 3;
+  const auto line = [&](const char* algorithm, double small, double large) {
+    table.curves.push_back({"gloo",
+                            algorithm,
+                            "all_reduce",
+                            {Point(4096, small), Point(1 << 20, large)},
+                            {}});
+  };
+  line("ring", 1, 1);  // fastest, and of other bits
+  line("doubling", 50, 900);
+  EXPECT_EQ(AllReduceRulesFrom(table, 3, "gloo"), "");  // nothing to compare
+  line("halving_doubling", 60, 700);
+  line("tree", 2, 2);  // its bits are others for three ranks
+  EXPECT_EQ(AllReduceRulesFrom(table, 3, "gloo"),
+            "0:doubling,1048576:halving_doubling");
+  EXPECT_EQ(AllReduceRulesFrom(table, 3, "mpi"), "");
+  EXPECT_EQ(AllReduceRulesFrom(table, 4, "gloo"), "");
+  table.ranks = 4;
+  EXPECT_EQ(AllReduceRulesFrom(table, 4, "gloo"), "0:tree");
+}
+
 TEST(CostTable, ReadsBackWhatItWroteAndRefusesOtherFiles) {
   CostTable table;
   table.hardware = "abc";

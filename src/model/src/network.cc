@@ -210,12 +210,22 @@ void Network::OnGradientReady(std::function<void(size_t)> callback) {
   state_->store.OnReady(std::move(callback));
 }
 
+void Network::BeforeBlock(std::function<base::Status(size_t)> callback) {
+  state_->before_block = std::move(callback);
+}
+
 base::Result<double> Network::Forward(const Batch& batch, double weight) {
   SS_RETURN_IF_ERROR(state_->CheckBatch(batch));
   double loss = 0;
   SS_RETURN_IF_ERROR(Guarded([&] {
     Pass pass = state_->MakePass(batch, true);
-    for (const Block& block : state_->blocks) block.forward(pass);
+    for (size_t block = 0; block < state_->blocks.size(); ++block) {
+      if (state_->before_block) {
+        base::Status ready = state_->before_block(block);
+        if (!ready) throw RankSumFailure(std::move(ready.error()));
+      }
+      state_->blocks[block].forward(pass);
+    }
     state_->loss = state_->LossOf(pass.x, batch, weight);
     loss = state_->loss.item<double>();
   }));

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ struct Network::State {
   std::vector<Block> blocks;
   std::vector<BlockInfo> block_infos;
   at::Tensor loss;
+  std::function<base::Status(size_t)> before_block;  // may be empty
 };
 
 // "x [2, 3]": the first line of an exception of the tensor library.

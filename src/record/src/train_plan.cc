@@ -55,7 +55,9 @@ void VisitFields(Plan& plan, Visitor&& visit) {
   visit("first_bucket_bytes", plan.first_bucket_bytes);
   visit("bucket_bytes", plan.bucket_bytes);
   visit("overlap", plan.overlap);
+  visit("step_overlap", plan.step_overlap);
   visit("backend", plan.backend);
+  visit("all_reduce", plan.all_reduce);
   visit("compression", plan.compression);
   visit("topk_share", plan.topk_share);
   visit("powersgd_rank", plan.powersgd_rank);

@@ -139,6 +139,11 @@ void ReadCommunication(ConfigTable& table, record::TrainPlan& plan) {
       table.Int("first_bucket_bytes", plan.first_bucket_bytes, 0, kMostBytes);
   plan.bucket_bytes = table.Int("bucket_bytes", plan.bucket_bytes, 0, kMostBytes);
   plan.overlap = table.Bool("overlap", plan.overlap);
+  plan.step_overlap =
+      table.Choice("step_overlap", plan.step_overlap, {"auto", "on", "off"});
+  plan.all_reduce =
+      table.Choice("all_reduce", plan.all_reduce,
+                   {"auto", "engine", "ring", "halving_doubling", "doubling", "tree"});
   plan.tune_buckets = table.Bool("tune_buckets", plan.tune_buckets);
   plan.synchronise = table.Bool("synchronise", plan.synchronise);
   plan.timeout_seconds =

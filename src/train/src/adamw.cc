@@ -38,15 +38,14 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void UpdateRange(
 
 AdamW::AdamW(const AdamWOptions& options, std::vector<model::ParameterInfo> parameters,
              size_t buffer_floats)
-    : options_(options),
-      parameters_(std::move(parameters)),
+    : Optimizer(std::move(parameters)),
+      options_(options),
       first_(buffer_floats),
       second_(buffer_floats) {}
 
-void AdamW::Step(std::span<float> values, std::span<float> gradients,
-                 double learning_rate, double gradient_scale) {
+void AdamW::Update(const Buffers& buffers, size_t first, size_t end) {
+  const auto& [values, gradients, learning_rate, gradient_scale] = buffers;
   SS_CHECK(values.size() == first_.size() && gradients.size() >= first_.size());
-  ++steps_;
   const double correction1 =
       1.0 - std::pow(options_.beta1, static_cast<double>(steps_));
   const double correction2 =
@@ -60,7 +59,7 @@ void AdamW::Step(std::span<float> values, std::span<float> gradients,
   c.step_size = static_cast<float>(learning_rate / correction1);
   c.epsilon = static_cast<float>(options_.epsilon);
   c.gradient_scale = static_cast<float>(gradient_scale);
-  for (const model::ParameterInfo& info : parameters_) {
+  for (const model::ParameterInfo& info : Range(first, end)) {
     const double decay = info.decay ? options_.weight_decay : 0.0;
     c.keep = static_cast<float>(1.0 - learning_rate * decay);
     const auto at = static_cast<size_t>(info.offset);

@@ -1,5 +1,6 @@
 #include "bucket_layout.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace stepslack::train {
@@ -40,6 +41,30 @@ std::vector<Bucket> PlanBuckets(std::span<const model::ParameterInfo> parameters
       break;
     }
   }
+  if (open.end > open.begin) buckets.push_back(std::move(open));
+  return buckets;
+}
+
+std::vector<Bucket> PlanBucketsByBlock(std::span<const model::ParameterInfo> parameters,
+                                       int64_t buffer_floats,
+                                       const BucketLimits& limits,
+                                       std::span<const size_t> block_starts) {
+  std::vector<Bucket> buckets;
+  Bucket open{buffer_floats, buffer_floats, {}};
+  for (size_t left = parameters.size(); left > 0; --left) {
+    const model::ParameterInfo& info = parameters[left - 1];
+    const int64_t limit = buckets.empty() ? limits.first_bytes : limits.bytes;
+    const bool full = (open.end - info.offset) * kFloat > limit;
+    const bool other_block =
+        std::find(block_starts.begin(), block_starts.end(), left) != block_starts.end();
+    if ((full || other_block) && !open.parameters.empty()) {
+      buckets.push_back(std::move(open));
+      open = Bucket{buckets.back().begin, buckets.back().begin, {}};
+    }
+    open.begin = info.offset;
+    open.parameters.push_back(left - 1);
+  }
+  if (!open.parameters.empty()) open.begin = 0;
   if (open.end > open.begin) buckets.push_back(std::move(open));
   return buckets;
 }

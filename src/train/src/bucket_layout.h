@@ -30,4 +30,11 @@ struct BucketLimits {
 std::vector<Bucket> PlanBuckets(std::span<const model::ParameterInfo> parameters,
                                 int64_t buffer_floats, const BucketLimits& limits);
 
+// The same, but no bucket holds parameters of two blocks; `block_starts`: the first
+// parameter of each block, ascending from 0. `last_bytes` does not count.
+std::vector<Bucket> PlanBucketsByBlock(std::span<const model::ParameterInfo> parameters,
+                                       int64_t buffer_floats,
+                                       const BucketLimits& limits,
+                                       std::span<const size_t> block_starts);
+
 }  // namespace stepslack::train

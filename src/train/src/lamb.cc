@@ -44,15 +44,14 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void Move(
 
 Lamb::Lamb(const LambOptions& options, std::vector<model::ParameterInfo> parameters,
            size_t buffer_floats)
-    : options_(options),
-      parameters_(std::move(parameters)),
+    : Optimizer(std::move(parameters)),
+      options_(options),
       first_(buffer_floats),
       second_(buffer_floats) {}
 
-void Lamb::Step(std::span<float> values, std::span<float> gradients,
-                double learning_rate, double gradient_scale) {
+void Lamb::Update(const Buffers& buffers, size_t first, size_t end) {
+  const auto& [values, gradients, learning_rate, gradient_scale] = buffers;
   SS_CHECK(values.size() == first_.size() && gradients.size() >= first_.size());
-  ++steps_;
   const auto steps = static_cast<double>(steps_);
   Coefficients c{};
   c.beta1 = static_cast<float>(options_.beta1);
@@ -65,7 +64,7 @@ void Lamb::Step(std::span<float> values, std::span<float> gradients,
       static_cast<float>(1.0 / (1.0 - std::pow(options_.beta2, steps)));
   c.epsilon = static_cast<float>(options_.epsilon);
   c.gradient_scale = static_cast<float>(gradient_scale);
-  for (const model::ParameterInfo& info : parameters_) {
+  for (const model::ParameterInfo& info : Range(first, end)) {
     c.decay = info.decay ? static_cast<float>(options_.weight_decay) : 0.0F;
     const auto at = static_cast<size_t>(info.offset);
     const auto count = static_cast<size_t>(info.count);

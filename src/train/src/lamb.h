@@ -23,15 +23,13 @@ class Lamb final : public Optimizer {
   Lamb(const LambOptions& options, std::vector<model::ParameterInfo> parameters,
        size_t buffer_floats);
   std::string_view name() const override { return "lamb"; }
-  void Step(std::span<float> values, std::span<float> gradients, double learning_rate,
-            double gradient_scale) override;
+  void Update(const Buffers& buffers, size_t first, size_t end) override;
   std::vector<StateView> state() override {
     return {{"moment1", first_}, {"moment2", second_}};
   }
 
  private:
   LambOptions options_;
-  std::vector<model::ParameterInfo> parameters_;
   std::vector<float> first_;
   std::vector<float> second_;
 };

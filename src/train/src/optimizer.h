@@ -2,10 +2,13 @@
 // tensor library.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "state_view.h"
@@ -22,11 +25,26 @@ class Optimizer {
 
   virtual std::string_view name() const = 0;
 
-  // One step with gradient times `gradient_scale` (clipping). Both buffers are in
-  // layout order; `gradients` may be longer. The gradients of all parameters are zero
-  // afterwards: clearing them while they are in the cache saves a pass over memory.
-  virtual void Step(std::span<float> values, std::span<float> gradients,
-                    double learning_rate, double gradient_scale) = 0;
+  // Both buffers in layout order; `gradients` may be longer. The gradient counts times
+  // `gradient_scale` (clipping).
+  struct Buffers {
+    std::span<float> values;
+    std::span<float> gradients;
+    double learning_rate = 0;
+    double gradient_scale = 1;
+  };
+  // One step of all parameters.
+  void Step(std::span<float> values, std::span<float> gradients, double learning_rate,
+            double gradient_scale) {
+    BeginStep();
+    Update({values, gradients, learning_rate, gradient_scale}, 0, SIZE_MAX);
+  }
+  // The same in parts: one BeginStep, then every parameter in exactly one Update; the
+  // order changes no bit.
+  void BeginStep() { ++steps_; }
+  // Parameters [first, end). Their gradients are zero afterwards: clearing them while
+  // they are in the cache saves a pass over memory.
+  virtual void Update(const Buffers& buffers, size_t first, size_t end) = 0;
 
   // State for checkpoints, besides the number of steps.
   virtual std::vector<StateView> state() = 0;
@@ -34,8 +52,17 @@ class Optimizer {
   void set_steps(int64_t steps) { steps_ = steps; }
 
  protected:
-  Optimizer() = default;
+  explicit Optimizer(std::vector<model::ParameterInfo> parameters)
+      : parameters_(std::move(parameters)) {}
+  // Those of [first, end) that there are.
+  std::span<const model::ParameterInfo> Range(size_t first, size_t end) const {
+    const size_t last = std::min(end, parameters_.size());
+    return std::span(parameters_).subspan(first, last - first);
+  }
   int64_t steps_ = 0;
+
+ private:
+  std::vector<model::ParameterInfo> parameters_;
 };
 
 // plan.optimizer, one of "adamw", "sgd", "lamb" (CheckPlan refuses others).

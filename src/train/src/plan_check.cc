@@ -66,6 +66,21 @@ void CheckOptimisation(const record::TrainPlan& plan, RangeCheck& check) {
 void CheckExchange(const record::TrainPlan& plan, RangeCheck& check) {
   check.OneOf("backend", plan.backend,
               {"auto", "self", "shm", "gloo", "mpi", "hier", "nccl"});
+  check.OneOf("all_reduce", plan.all_reduce,
+              {"auto", "engine", "ring", "halving_doubling", "doubling", "tree"});
+  check.OneOf("step_overlap", plan.step_overlap, {"auto", "on", "off"});
+  const bool on = plan.step_overlap == "on";
+  check.Require(!on || plan.overlap, "step_overlap needs overlap");
+  check.Require(
+      !on || plan.clip_norm == 0,
+      "step_overlap needs clip_norm 0: the norm of all gradients is known only "
+      "when the last one has come");
+  check.Require(!on || plan.norm != "sync_batch",
+                "step_overlap and norm sync_batch "
+                "exclude each other");
+  check.Require(!on || !plan.tune_buckets, "step_overlap has no buckets to tune");
+  check.Require(!on || plan.compression == "none" || plan.compression == "bfloat16",
+                "step_overlap needs compression none or bfloat16");
   check.Between("link_latency_us", plan.link_latency_us, 0.0, 1e7);
   check.Between("link_megabits", plan.link_megabits, 0.0, 1e7);
   check.Between("link_loss", plan.link_loss, 0.0, 0.99);

@@ -34,12 +34,31 @@ std::string_view NameOf(ExchangeMode mode) {
   switch (mode) {
     case ExchangeMode::kOverlap:
       return "overlap";
+    case ExchangeMode::kStep:
+      return "step";
     case ExchangeMode::kBlocking:
       return "blocking";
     case ExchangeMode::kNone:
       break;
   }
   return "none";
+}
+
+// What is needed first: this share of the gradient's bytes travels in a group of its
+// own. A sixth is the finer half of a U-Net's encoder, and the first of six equal
+// layers.
+constexpr int64_t kExpressShare = 6;
+
+// Updates may wait for the next forward pass where nothing needs all gradients at once.
+bool MayDefer(const record::TrainPlan& plan, const comm::Communicator& communicator) {
+  const std::string_view transport = communicator.transport_name();
+  const bool by_bucket = plan.compression == "none" || plan.compression == "bfloat16";
+  if (plan.step_overlap == "off" || !plan.overlap || plan.clip_norm > 0 ||
+      plan.tune_buckets || !by_bucket || plan.norm == "sync_batch") {
+    return false;
+  }
+  // The model of a link knows nothing of two groups that share it.
+  return transport == "gloo" || (plan.step_overlap == "on" && transport == "gloo+link");
 }
 
 }  // namespace
@@ -51,6 +70,7 @@ ReducerOptions ReducerOptionsOf(const record::TrainPlan& plan,
                      plan.first_bucket_bytes};
   const bool shares_cores = communicator.transport_name() == "shm";
   options.compression = CompressionOf(plan);
+  if (MayDefer(plan, communicator)) options.mode = ExchangeMode::kStep;
   if (!plan.overlap || shares_cores) {
     options.mode = ExchangeMode::kBlocking;
   }
@@ -84,8 +104,7 @@ Reducer::Reducer(const ReducerOptions& options,
   if (exchanges && !compressor_ && options.tune_buckets) {
     tuner_ = BucketTuner(Candidates());
   }
-  SetLayout(options_.mode == ExchangeMode::kOverlap ? options_.buckets.bytes
-                                                    : buffer_bytes());
+  SetLayout(overlaps() ? options_.buckets.bytes : buffer_bytes());
 }
 
 std::vector<Bucket> Reducer::BucketsOf(int64_t bucket_bytes) const {
@@ -94,6 +113,10 @@ std::vector<Bucket> Reducer::BucketsOf(int64_t bucket_bytes) const {
   if (options_.mode == ExchangeMode::kBlocking) {
     // Nothing hides the exchange, so there is no reason for small ends.
     limits.first_bytes = limits.last_bytes = bucket_bytes;
+  }
+  if (options_.mode == ExchangeMode::kStep) {
+    return PlanBucketsByBlock(parameters_, static_cast<int64_t>(gradients_.size()),
+                              limits, options_.block_starts);
   }
   return PlanBuckets(parameters_, static_cast<int64_t>(gradients_.size()), limits);
 }
@@ -130,6 +153,7 @@ void Reducer::Begin(int64_t step) {
   launched_.clear();
   pending_.clear();
   for (const Bucket& bucket : buckets_) pending_.push_back(bucket.parameters.size());
+  finished_.assign(buckets_.size(), false);
   ready_.assign(parameters_.size(), false);
   accumulating_ = false;
   faulty_ = options_.fault != ExchangeFault::kNone && step == options_.fault_step;
@@ -140,7 +164,7 @@ void Reducer::Ready(size_t parameter) {
   if (accumulating_ || ready_[parameter]) return;
   ready_[parameter] = true;
   --pending_[bucket_of_[parameter]];
-  if (options_.mode != ExchangeMode::kOverlap) return;
+  if (!overlaps()) return;
   size_t complete = launched_.size();
   while (complete < buckets_.size() && pending_[complete] == 0) ++complete;
   LaunchUpTo(complete);
@@ -177,15 +201,17 @@ std::span<float> Reducer::RangeOf(const Bucket& bucket) const {
 
 void Reducer::LaunchUpTo(size_t count) {
   while (launched_.size() < count) {
-    std::span<float> data = RangeOf(buckets_[launched_.size()]);
+    const Bucket& bucket = buckets_[launched_.size()];
+    std::span<float> data = RangeOf(bucket);
+    comm::Communicator& channel = ChannelOf(bucket);
     if (faulty_) InjectFault(data);
     launched_.emplace_back();
     if (data.empty()) continue;
     if (compressor_) {
-      launched_.back() = compressor_->Launch(gradients_, data, communicator_);
+      launched_.back() = compressor_->Launch(gradients_, data, channel);
       bytes_ += compressor_->bytes();
     } else {
-      launched_.back() = communicator_.AllReduceSumAsync(data);
+      launched_.back() = channel.AllReduceSumAsync(data);
       bytes_ += static_cast<int64_t>(data.size_bytes());
     }
   }
@@ -204,14 +230,43 @@ void Reducer::AddSquares(const Bucket& bucket) {
 base::Status Reducer::FinishLaunched() {
   LaunchUpTo(buckets_.size());
   for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
-    std::optional<comm::Work>& work = launched_[bucket];
-    if (work.has_value()) SS_RETURN_IF_ERROR(work->Wait());
-    if (work.has_value() && compressor_) {
-      compressor_->Collect(gradients_, RangeOf(buckets_[bucket]));
-    }
-    AddSquares(buckets_[bucket]);
+    SS_RETURN_IF_ERROR(FinishBucket(bucket));
   }
   return {};
+}
+
+base::Status Reducer::FinishBucket(size_t bucket) {
+  if (finished_[bucket]) return {};
+  std::optional<comm::Work>& work = launched_[bucket];
+  if (work.has_value()) SS_RETURN_IF_ERROR(work->Wait());
+  if (work.has_value() && compressor_) {
+    compressor_->Collect(gradients_, RangeOf(buckets_[bucket]));
+  }
+  AddSquares(buckets_[bucket]);
+  finished_[bucket] = true;
+  return {};
+}
+
+base::Status Reducer::FinishScalars() {
+  LaunchUpTo(buckets_.size());
+  return FinishBucket(0);
+}
+
+bool Reducer::Abandon() {
+  bool ended = true;
+  for (std::optional<comm::Work>& work : launched_) {
+    if (!work.has_value()) continue;
+    (void)work->Wait();
+    ended = ended && work->Done();
+  }
+  return ended;
+}
+
+comm::Communicator& Reducer::ChannelOf(const Bucket& bucket) const {
+  const int64_t end_bytes = bucket.end * static_cast<int64_t>(sizeof(float));
+  const bool first_needed = end_bytes * kExpressShare <= buffer_bytes();
+  return first_needed && options_.express != nullptr ? *options_.express
+                                                     : communicator_;
 }
 
 // On the calling thread where the communicator can.
@@ -230,7 +285,7 @@ base::Status Reducer::ExchangeNow(const Bucket& bucket) {
 }
 
 base::Status Reducer::Exchange() {
-  if (options_.mode == ExchangeMode::kOverlap) return FinishLaunched();
+  if (overlaps()) return FinishLaunched();
   for (const Bucket& bucket : buckets_) {
     SS_RETURN_IF_ERROR(ExchangeNow(bucket));
     AddSquares(bucket);
@@ -241,10 +296,14 @@ base::Status Reducer::Exchange() {
 base::Status Reducer::Finish() {
   const int64_t start_ns = base::NowNs();
   SS_RETURN_IF_ERROR(Exchange());
+  FinishNorm();
+  return tuner_.active() ? TuneAfter(base::NowNs() - start_ns) : base::Status();
+}
+
+void Reducer::FinishNorm() {
   double total = 0;
   for (double square : squares_) total += square;
   norm_ = std::sqrt(total);
-  return tuner_.active() ? TuneAfter(base::NowNs() - start_ns) : base::Status();
 }
 
 base::Status Reducer::TuneAfter(int64_t wait_ns) {

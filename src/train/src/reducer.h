@@ -23,6 +23,7 @@ namespace stepslack::train {
 
 enum class ExchangeMode {
   kOverlap,   // buckets are launched from the hooks of the backward pass
+  kStep,      // the same, and awaited bucket by bucket in the next forward pass
   kBlocking,  // after it; one collective unless bucket sizes are tuned
   kNone       // no communication: every rank keeps its own gradient
 };
@@ -43,6 +44,12 @@ struct ReducerOptions {
   CompressionOptions compression;  // top-k and PowerSGD are always blocking
   ExchangeFault fault = ExchangeFault::kNone;
   int64_t fault_step = 0;
+  // kStep: the first parameter of each block of the network, and a second group of the
+  // same ranks for what the next forward pass needs first, so that it does not queue
+  // behind the rest (null: it does). The link is shared; the order within each group
+  // stays the same on all ranks.
+  std::vector<size_t> block_starts;
+  comm::Communicator* express = nullptr;  // not owned
 };
 
 // The options of a plan that CheckPlan accepts, on this rank. Overlap is not used with
@@ -70,6 +77,18 @@ class Reducer {
   // Launches what was not ready (a rank without samples, a parameter that this rank did
   // not use), waits for all of it. Afterwards the gradient is the sum over ranks.
   base::Status Finish();
+
+  // kStep, instead of Finish: launches the rest and waits for the bucket with the
+  // scalars alone (the first).
+  base::Status FinishScalars();
+  // Waits for one bucket, once; its gradients are then sums over ranks.
+  base::Status FinishBucket(size_t bucket);
+  // After the last FinishBucket: finds the norm.
+  void FinishNorm();
+  // Before the gradient buffer goes while buckets may be under way, after an error:
+  // waits for what was launched, whatever becomes of it. False: an engine hangs.
+  bool Abandon();
+  const Bucket& bucket(size_t index) const { return buckets_[index]; }
 
   // Of the last finished step. The norm is that of the summed gradient, and the sum of
   // its squares runs over parameters in layout order whatever the buckets.
@@ -106,6 +125,11 @@ class Reducer {
   base::Status Exchange();
   base::Status ExchangeNow(const Bucket& bucket);
   base::Status FinishLaunched();
+  bool overlaps() const {
+    return options_.mode == ExchangeMode::kOverlap ||
+           options_.mode == ExchangeMode::kStep;
+  }
+  comm::Communicator& ChannelOf(const Bucket& bucket) const;
   void AddSquares(const Bucket& bucket);
   base::Status TuneAfter(int64_t wait_ns);
 
@@ -123,6 +147,7 @@ class Reducer {
   std::vector<size_t> pending_;    // by bucket: parameters that are not ready
   std::vector<bool> ready_;        // by parameter
   std::vector<std::optional<comm::Work>> launched_;  // empty: left out by a fault
+  std::vector<bool> finished_;                       // by bucket
   bool accumulating_ = false;
   bool faulty_ = false;          // the fault of this step is still to come
   std::vector<double> scratch_;  // of the dtype fault

@@ -27,17 +27,16 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void UpdateRange(
 
 Sgd::Sgd(const SgdOptions& options, std::vector<model::ParameterInfo> parameters,
          size_t buffer_floats)
-    : options_(options), parameters_(std::move(parameters)), velocity_(buffer_floats) {}
+    : Optimizer(std::move(parameters)), options_(options), velocity_(buffer_floats) {}
 
-void Sgd::Step(std::span<float> values, std::span<float> gradients,
-               double learning_rate, double gradient_scale) {
+void Sgd::Update(const Buffers& buffers, size_t first, size_t end) {
+  const auto& [values, gradients, learning_rate, gradient_scale] = buffers;
   SS_CHECK(values.size() == velocity_.size() && gradients.size() >= velocity_.size());
-  ++steps_;
   Coefficients c{};
   c.momentum = static_cast<float>(options_.momentum);
   c.learning_rate = static_cast<float>(learning_rate);
   c.gradient_scale = static_cast<float>(gradient_scale);
-  for (const model::ParameterInfo& info : parameters_) {
+  for (const model::ParameterInfo& info : Range(first, end)) {
     c.decay = info.decay ? static_cast<float>(options_.weight_decay) : 0.0F;
     const auto at = static_cast<size_t>(info.offset);
     UpdateRange(values.data() + at, gradients.data() + at, velocity_.data() + at,

@@ -18,13 +18,11 @@ class Sgd final : public Optimizer {
   Sgd(const SgdOptions& options, std::vector<model::ParameterInfo> parameters,
       size_t buffer_floats);
   std::string_view name() const override { return "sgd"; }
-  void Step(std::span<float> values, std::span<float> gradients, double learning_rate,
-            double gradient_scale) override;
+  void Update(const Buffers& buffers, size_t first, size_t end) override;
   std::vector<StateView> state() override { return {{"momentum", velocity_}}; }
 
  private:
   SgdOptions options_;
-  std::vector<model::ParameterInfo> parameters_;
   std::vector<float> velocity_;
 };
 

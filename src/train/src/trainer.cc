@@ -60,6 +60,18 @@ base::Status ShareGradients(model::NetworkOptions& options,
   return {};
 }
 
+ReducerOptions ReducerOptionsFor(const record::TrainPlan& plan,
+                                 const comm::Communicator& communicator,
+                                 const model::Network& network,
+                                 comm::Communicator* express) {
+  ReducerOptions options = ReducerOptionsOf(plan, communicator);
+  for (const model::BlockInfo& block : network.blocks()) {
+    options.block_starts.push_back(block.first_parameter);
+  }
+  options.express = express;
+  return options;
+}
+
 // What a rank adds to the mark behind the losses: never 0, and small enough for exact
 // sums of thousands of ranks in float32.
 float StepMark(int64_t step) { return static_cast<float>(step % 1000 + 1); }
@@ -76,10 +88,12 @@ std::string SampleDigest(std::span<const int64_t> indices) {
 void Trainer::FillTimes(const StepClock& clock, record::StepRecord& record) {
   record.start_ns = clock.start_ns;
   record.data_ns = clock.data_ns - clock.begin_ns;
-  record.forward_ns = clock.forward_ns - clock.data_ns;
+  const DeferredUpdate::Cost& before = clock.deferred;
+  record.forward_ns =
+      clock.forward_ns - clock.data_ns - before.wait_ns - before.update_ns;
   record.backward_ns = clock.backward_ns - clock.forward_ns;
-  record.comm_wait_ns = clock.comm_ns - clock.backward_ns;
-  record.optimizer_ns = clock.optimizer_ns - clock.comm_ns;
+  record.comm_wait_ns = clock.comm_ns - clock.backward_ns + before.wait_ns;
+  record.optimizer_ns = clock.optimizer_ns - clock.comm_ns + before.update_ns;
 }
 
 base::Result<std::unique_ptr<Trainer>> Trainer::Create(
@@ -90,9 +104,13 @@ base::Result<std::unique_ptr<Trainer>> Trainer::Create(
   SS_RETURN_IF_ERROR(ShareGradients(options, communicator));
   SS_TRY(model::Network network, model::Network::Create(options));
   SS_RETURN_IF_ERROR(network.CheckMapSize(source->height(), source->width()));
+  std::unique_ptr<comm::Communicator> express;
+  if (ReducerOptionsOf(plan, communicator).mode == ExchangeMode::kStep) {
+    SS_TRY(express, communicator.Split(0, communicator.rank(), "express"));
+  }
   std::unique_ptr<Trainer> trainer(new Trainer(run_folder, plan, connection,
                                                communicator, std::move(source),
-                                               std::move(network)));
+                                               std::move(network), std::move(express)));
   SS_RETURN_IF_ERROR(trainer->StartOrResume());
   return trainer;
 }
@@ -100,21 +118,27 @@ base::Result<std::unique_ptr<Trainer>> Trainer::Create(
 Trainer::Trainer(std::string run_folder, const record::TrainPlan& plan,
                  const comm::ConnectionFacts& connection,
                  comm::Communicator& communicator, std::unique_ptr<SampleSource> source,
-                 model::Network network)
+                 model::Network network, std::unique_ptr<comm::Communicator> express)
     : run_folder_(std::move(run_folder)),
       plan_(plan),
       connection_(connection),
       communicator_(communicator),
       source_(std::move(source)),
       network_(std::move(network)),
+      express_(std::move(express)),
       optimizer_(MakeOptimizer(plan, network_.parameters(), network_.values().size())),
-      reducer_(ReducerOptionsOf(plan, communicator), network_.parameters(),
-               network_.values().size(), network_.gradients(), communicator),
+      reducer_(ReducerOptionsFor(plan, communicator, network_, express_.get()),
+               network_.parameters(), network_.values().size(), network_.gradients(),
+               communicator),
+      deferred_(reducer_, *optimizer_, network_),
       sampler_(plan.train_indices, plan.global_batch, plan.samples, plan.seed),
       tracer_(plan.trace_first_step, plan.trace_steps),
       ladder_(plan.hash_every_steps),
       checkpoints_({run_folder_, plan.keep_checkpoints, plan.async_checkpoint}) {
   network_.OnGradientReady([this](size_t parameter) { reducer_.Ready(parameter); });
+  if (defers()) {
+    network_.BeforeBlock([this](size_t block) { return deferred_.NeedBlock(block); });
+  }
 }
 
 base::Status Trainer::StartOrResume() {
@@ -203,7 +227,11 @@ bool Trainer::Due(int64_t before, int64_t every) const {
 
 base::Status Trainer::Run() {
   base::Status status = TrainToTheEnd();
-  if (!status.has_value()) KeepProgress(status.error());
+  if (!status.has_value()) {
+    KeepProgress(status.error());
+    // A thread inside an engine that hangs can not be joined.
+    if (!reducer_.Abandon()) (void)express_.release();
+  }
   return status;
 }
 
@@ -220,6 +248,7 @@ base::Status Trainer::TrainToTheEnd() {
       SS_RETURN_IF_ERROR(CheckpointNow());
     }
   }
+  SS_RETURN_IF_ERROR(FinishStep());
   return Finish();
 }
 
@@ -238,6 +267,9 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
       tracer_.AddCollectives(communicator_.Records(traced_calls_), clock.start_ns);
     }
     traced_calls_ = communicator_.record_count();
+    if (express_ != nullptr && tracer_.Opens(step)) {
+      traced_express_calls_ = express_->record_count();
+    }
     tracer_.Begin();
   }
   const CounterReading counted = counters_.Read();
@@ -254,7 +286,12 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   SS_TRY(record.loss, GlobalLoss());
   const auto batch_size = static_cast<int64_t>(batch.indices.size());
   record.learning_rate = LearningRate(ScheduleOf(plan_), cursor_.samples, batch_size);
-  SS_TRY(record.grad_norm, ApplyGradients(record.learning_rate));
+  const bool deferred = defers() && !ladder_.Covers(step);
+  if (deferred) {
+    DeferUpdate(record.learning_rate);
+  } else {
+    SS_TRY(record.grad_norm, ApplyGradients(record.learning_rate));
+  }
   clock.optimizer_ns = NowNs();
   if (traced) TraceStep(step, clock);
 
@@ -270,7 +307,11 @@ base::Status Trainer::TrainStep(const GlobalBatch& batch) {
   record.sample_digest = SampleDigest(share);
   ladder_.MoveTo(record);
   record.step_ns = NowNs() - clock.start_ns;
-  SS_RETURN_IF_ERROR(metrics_->Append(record::ToJson(record)));
+  if (deferred) {
+    unfinished_ = record;
+  } else {
+    SS_RETURN_IF_ERROR(metrics_->Append(record::ToJson(record)));
+  }
   return status_->Stepped(record);
 }
 
@@ -282,12 +323,13 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
   loaded_ = loaded;
   clock.data_ns = clock.forward_ns = NowNs();
   const bool hashed = ladder_.Covers(cursor_.steps + 1);
+  exchanging_ = false;
   if (hashed) {
+    SS_RETURN_IF_ERROR(FinishStep());
     ladder_.Samples(share);
     ladder_.Parameters(network_.values());
   }
-  reducer_.Begin(cursor_.steps + 1);
-  network_.gradients().back() = StepMark(cursor_.steps + 1);
+  if (!deferred_.pending()) SS_RETURN_IF_ERROR(BeginExchange());
   // Summed over ranks and parts this is the mean over the global batch, however it is
   // split. A rank that exchanges nothing takes the mean over its own samples.
   const size_t divisor = plan_.synchronise ? batch.indices.size() : share.size();
@@ -301,12 +343,15 @@ base::Status Trainer::ComputeGradients(const GlobalBatch& batch,
     SS_RETURN_IF_ERROR(ComputePart(samples, 1.0 / static_cast<double>(divisor),
                                    part + 1 == parts && !hashed, clock));
   }
+  SS_RETURN_IF_ERROR(BeginExchange());  // unless a part has
+  clock.deferred = deferred_.TakeCost();
   // What hashing costs is not blamed on the communication.
   const auto gradient = network_.gradients().first(network_.values().size());
   if (hashed) ladder_.LocalGradient(gradient);
   clock.backward_ns = NowNs();
   reducer_.set_accumulating(false);
-  SS_RETURN_IF_ERROR(reducer_.Finish());
+  const bool scalars_only = defers() && !hashed;
+  SS_RETURN_IF_ERROR(scalars_only ? reducer_.FinishScalars() : reducer_.Finish());
   clock.comm_ns = NowNs();
   if (hashed) ladder_.ReducedGradient(gradient);
   return {};
@@ -316,12 +361,23 @@ base::Status Trainer::ComputePart(const model::Batch& part, double weight, bool 
                                   StepClock& clock) {
   const int64_t start_ns = NowNs();
   SS_TRY(const double loss, network_.Forward(part, weight));
+  SS_RETURN_IF_ERROR(BeginExchange());
   // In place before the backward pass, which sends it with the first bucket.
   const auto rank = static_cast<size_t>(communicator_.rank());
   network_.gradients()[network_.values().size() + rank] += static_cast<float>(loss);
   clock.forward_ns += NowNs() - start_ns;  // of all parts together
   reducer_.set_accumulating(!last);
   return network_.Backward();
+}
+
+// Once a step, when nothing of the step before is under way any more.
+base::Status Trainer::BeginExchange() {
+  if (exchanging_) return {};
+  SS_RETURN_IF_ERROR(FinishStep());
+  reducer_.Begin(cursor_.steps + 1);
+  network_.gradients().back() = StepMark(cursor_.steps + 1);
+  exchanging_ = true;
+  return {};
 }
 
 base::Status Trainer::CheckStepMark() {
@@ -368,9 +424,41 @@ base::Result<double> Trainer::ApplyGradients(double learning_rate) {
   const bool clip = plan_.clip_norm > 0 && norm > plan_.clip_norm;
   optimizer_->Step(network_.values(), own, learning_rate,
                    clip ? plan_.clip_norm / norm : 1.0);
-  const std::span<float> losses = gradients.subspan(own.size());
-  std::fill(losses.begin(), losses.end(), 0.0F);
+  ClearScalars();
   return norm;
+}
+
+void Trainer::ClearScalars() {
+  const std::span<float> losses =
+      network_.gradients().subspan(network_.values().size());
+  std::fill(losses.begin(), losses.end(), 0.0F);
+}
+
+base::Status Trainer::CheckNorm(double norm, int64_t step) const {
+  if (std::isfinite(norm)) return {};
+  // Of the sum over ranks, so every rank stops here in the same step. The update has
+  // been made by now, so the step can not be computed again to see whose gradient it
+  // was, as NotFiniteGradient does.
+  return base::Fail(
+      "TRAIN-0210", base::ExitCode::kFinding,
+      "the gradient of " + reducer_.NotFiniteParameter() + " is not finite any more",
+      "sum over all ranks, step " + std::to_string(step),
+      "lower learning_rate; with step_overlap = \"off\" the rank is named");
+}
+
+void Trainer::DeferUpdate(double learning_rate) {
+  ClearScalars();  // their bucket has come
+  deferred_.Start(learning_rate);
+}
+
+base::Status Trainer::FinishStep() {
+  if (!unfinished_) return {};
+  SS_RETURN_IF_ERROR(deferred_.NeedAll());
+  unfinished_->grad_norm = reducer_.gradient_norm();
+  SS_RETURN_IF_ERROR(CheckNorm(unfinished_->grad_norm, unfinished_->step));
+  SS_RETURN_IF_ERROR(metrics_->Append(record::ToJson(*unfinished_)));
+  unfinished_.reset();
+  return {};
 }
 
 void Trainer::TraceStep(int64_t step, const StepClock& clock) {
@@ -382,6 +470,10 @@ void Trainer::TraceStep(int64_t step, const StepClock& clock) {
   tracer_.AddSpan("optimizer", clock.comm_ns, clock.optimizer_ns);
   tracer_.AddCollectives(communicator_.Records(traced_calls_), clock.data_ns);
   traced_calls_ = communicator_.record_count();
+  if (express_ == nullptr) return;
+  // Flows lead to the buckets of the first group.
+  tracer_.AddCollectives(express_->Records(traced_express_calls_), INT64_MAX);
+  traced_express_calls_ = express_->record_count();
 }
 
 double Trainer::TrainSeconds() const {
@@ -403,6 +495,7 @@ base::Status Trainer::AgreeOnStatistics() {
 }
 
 base::Status Trainer::EvaluateNow() {
+  SS_RETURN_IF_ERROR(FinishStep());
   const int64_t start_ns = NowNs();
   SS_RETURN_IF_ERROR(AgreeOnStatistics());
   SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kEvaluating));
@@ -435,6 +528,7 @@ base::Status Trainer::EvaluateNow() {
 }
 
 base::Status Trainer::CheckpointNow() {
+  SS_RETURN_IF_ERROR(FinishStep());
   const int64_t start_ns = NowNs();
   SS_RETURN_IF_ERROR(status_->Enter(record::RunState::kCheckpointing));
   SS_RETURN_IF_ERROR(AgreeOnStatistics());

@@ -11,6 +11,7 @@
 #include "checkpoint.h"
 #include "checkpoint_folder.h"
 #include "checkpoint_writer.h"
+#include "deferred_update.h"
 #include "hash_ladder.h"
 #include "loader.h"
 #include "metrics_log.h"
@@ -47,12 +48,15 @@ class Trainer {
  private:
   Trainer(std::string run_folder, const record::TrainPlan& plan,
           const comm::ConnectionFacts& connection, comm::Communicator& communicator,
-          std::unique_ptr<SampleSource> source, model::Network network);
+          std::unique_ptr<SampleSource> source, model::Network network,
+          std::unique_ptr<comm::Communicator> express);
 
   // Moments at which the phases of a step end.
   struct StepClock {
     int64_t start_ns = 0, begin_ns = 0;  // a test fault lies between the two
     int64_t data_ns = 0, forward_ns = 0, backward_ns = 0, comm_ns = 0, optimizer_ns = 0;
+    // Of the step before, inside the forward pass.
+    DeferredUpdate::Cost deferred;
   };
 
   static void FillTimes(const StepClock& clock, record::StepRecord& record);
@@ -69,6 +73,15 @@ class Trainer {
   base::Status CheckStepMark();
   base::Result<double> GlobalLoss();
   base::Result<double> ApplyGradients(double learning_rate);
+  // Exchange mode `step`: leaves the update to the next forward pass. The record waits
+  // for its gradient norm until FinishStep, which everything that reads parameters or
+  // gradients calls before.
+  void DeferUpdate(double learning_rate);
+  base::Status FinishStep();
+  base::Status CheckNorm(double norm, int64_t step) const;
+  bool defers() const { return reducer_.mode() == ExchangeMode::kStep; }
+  base::Status BeginExchange();
+  void ClearScalars();
   void TraceStep(int64_t step, const StepClock& clock);
   base::Status AgreeOnStatistics();
   base::Status EvaluateNow();
@@ -104,8 +117,12 @@ class Trainer {
   comm::Communicator& communicator_;
   std::unique_ptr<SampleSource> source_;
   model::Network network_;
+  std::unique_ptr<comm::Communicator> express_;  // mode `step`; else null
   std::unique_ptr<Optimizer> optimizer_;
   Reducer reducer_;
+  DeferredUpdate deferred_;
+  std::optional<record::StepRecord> unfinished_;  // of the last step, without its norm
+  bool exchanging_ = false;  // the reducer has begun with the step that is computed
   Sampler sampler_;
   Tracer tracer_;
   StepCounters counters_;
@@ -119,6 +136,7 @@ class Trainer {
   double earlier_cpu_seconds_ = 0;  // of this rank, likewise
   int64_t first_step_ns_ = 0;       // 0: no step yet in this process
   double startup_seconds_ = 0;
+  int64_t traced_express_calls_ = 0;
   int64_t traced_calls_ = 0;   // of the communicator, up to the last traced step
   int64_t trace_base_ns_ = 0;  // the same on every rank
 

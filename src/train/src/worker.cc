@@ -62,6 +62,7 @@ comm::ConnectOptions ConnectOptionsOf(const std::string& run_folder,
   options.link.megabits = plan.link_megabits;
   options.link.loss = plan.link_loss;
   options.link.seed = plan.seed;
+  options.all_reduce = plan.all_reduce;
   options.message_bytes = plan.bucket_bytes;
   // A run lies in ROOM/.stepslack/runs/ID; `bench comm` keeps its table in .stepslack.
   options.cost_table = base::JoinPath(

@@ -346,6 +346,58 @@ TEST(Worker, KilledRankIsNamedByTheOtherAndNothingLooksFinished) {
   EXPECT_EQ(summary->status, "failed");
 }
 
+// Updates on their way into the next forward pass when everything is killed.
+TEST(Worker, WithUpdatesAcrossStepsAKilledRunEndsBitEqualToABlockingOne) {
+  TinyRun whole("step_whole"), cut("step_cut");
+  for (TinyRun* run : {&whole, &cut}) {
+    run->plan.backend = "gloo";
+    run->plan.clip_norm = 0;
+    run->plan.samples = 53;  // 20 steps
+  }
+  whole.plan.overlap = false;
+  whole.WritePlan();
+  cut.plan.fault_rank = 1;
+  cut.plan.fault_sleep_ms = 60;
+  cut.WritePlan();
+  const auto expected = RunToTheEnd(whole, 2);
+  {
+    auto ranks = StartRanks(cut, 2);
+    ASSERT_TRUE(WaitUntil([&] { return MetricLines(cut, 1) >= 6; }));
+    for (Process& rank : ranks) rank.Kill();
+  }
+  cut.plan.fault_rank = -1;
+  cut.plan.fault_sleep_ms = 0;
+  cut.WritePlan();
+  const auto resumed = RunToTheEnd(cut, 2);
+  EXPECT_EQ(resumed.summary.runtime.at("exchange"), "step");
+  EXPECT_EQ(resumed.summary.restarts, 1);
+  EXPECT_EQ(resumed.summary.parameters_sha256, expected.summary.parameters_sha256);
+  ASSERT_EQ(resumed.steps.at(1).size(), 20U);  // no step twice, none missing
+  for (size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(resumed.steps[1][i].grad_norm, expected.steps[1][i].grad_norm);
+  }
+}
+
+TEST(Worker, WithUpdatesAcrossStepsAKilledRankIsNamed) {
+  TinyRun run("step_killed");
+  run.plan.backend = "gloo";
+  run.plan.clip_norm = 0;
+  run.plan.fault_rank = 0;
+  run.plan.fault_sleep_ms = 200;
+  run.WritePlan();
+  auto ranks = StartRanks(run, 2);
+  ASSERT_EQ(ranks.size(), 2U);
+  ASSERT_TRUE(WaitUntil([&] { return MetricLines(run, 0) >= 2; }));
+  const std::string process = std::to_string(ranks[1].pid());
+  ::kill(ranks[1].pid(), SIGKILL);
+  EXPECT_EQ(WaitFor(ranks[0]).exit_code, 4);
+  const std::string log = Log(run, 0);
+  EXPECT_NE(log.find("error[COMM-0002]: rank 0: lost a peer in "), std::string::npos)
+      << log;
+  EXPECT_NE(log.find("rank 1 (process " + process + ") has ended"), std::string::npos)
+      << log;
+}
+
 TEST(Worker, StoppedRankIsATimeOutThatNamesIt) {
   TinyRun run("stopped");
   run.plan.timeout_seconds = 2;

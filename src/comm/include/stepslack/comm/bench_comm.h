@@ -12,7 +12,8 @@
 namespace stepslack::comm {
 
 struct BenchCommOptions {
-  // shm, gloo, mpi, hier, nccl; "openmpi": the MPI library's own blocking call.
+  // shm, gloo (with each all-reduce algorithm; "gloo:ring": one), mpi, hier, nccl;
+  // "openmpi": the MPI library's own blocking call.
   std::vector<std::string> backends;
   std::vector<std::string> collectives = {"all_reduce"};
   std::vector<int64_t> bytes;  // of one rank's vector; multiples of 4 * world_size

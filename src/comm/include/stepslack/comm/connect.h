@@ -19,6 +19,7 @@ struct ConnectOptions {
   double timeout_seconds = 60;      // of the rendezvous and of every collective
   LinkModelOptions link;            // modelled on top; its time-out is set from here
   std::string cost_table;           // file of `stepslack bench comm`; "": none
+  std::string all_reduce = "auto";  // of Gloo, as GlooOptions; auto: table or usual
   int64_t message_bytes = 1 << 20;  // usual size, for the choice from the table
 };
 

@@ -65,4 +65,12 @@ std::optional<std::string> CheapestBackend(const CostTable& table, int ranks,
                                            int64_t bytes,
                                            std::span<const std::string> candidates);
 
+// GlooOptions::all_reduce by the measured sizes of `backend`, each with its fastest
+// algorithm; "" when the table is of other hardware or ranks or compares none. Only
+// algorithms that leave the same bits are compared (all_reduce_schedule.h), so that a
+// new measurement changes no result: doubling and halving_doubling, and tree where
+// `ranks` is a power of two.
+std::string AllReduceRulesFrom(const CostTable& table, int ranks,
+                               std::string_view backend);
+
 }  // namespace stepslack::comm

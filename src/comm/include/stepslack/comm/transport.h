@@ -95,6 +95,10 @@ struct GlooOptions {
   std::string group = "world";        // tells apart groups that share a store
   bool nccl = false;                  // NCCL instead of Gloo
   int device = 0;                     // GPU of this rank, NCCL only
+  // How Gloo's all-reduce is done: "" for ours by size, "engine" for Gloo's own, one of
+  // "ring", "halving_doubling", "doubling", "tree", or by size: "0:doubling,65536:ring"
+  // (from so many bytes on). That of rank 0 counts on all ranks.
+  std::string all_reduce;
 };
 
 // Joins the group; returns when all ranks have. Fails when one does not come in time,

@@ -53,6 +53,10 @@ class Network {
   // complete in `gradients()`.
   void OnGradientReady(std::function<void(size_t parameter)> callback);
 
+  // Called during Forward, on the calling thread, before a block reads its parameters
+  // (blocks()[block]); an error ends the pass.
+  void BeforeBlock(std::function<base::Status(size_t block)> callback);
+
   // The next Backward starts from zero. Cheaper than filling the buffer: where the next
   // Backward can write instead of adding, nothing is touched before it.
   void ClearGradients();
