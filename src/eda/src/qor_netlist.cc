@@ -234,6 +234,13 @@ class Reunion {
 
  private:
   base::Status Add(const BlifCell& cell) {
+    // The mapper's own cells for constants; no library has them.
+    const bool one = cell.type == "_const1_";
+    if ((one || cell.type == "_const0_") && cell.pins.size() == 1) {
+      body_ += fmt::format("  assign {} = 1'b{};\n", names_.Of(cell.pins[0].second),
+                           one ? 1 : 0);
+      return {};
+    }
     const auto type = library_.cells.find(cell.type);
     if (type == library_.cells.end()) return Unmapped("a cell is not in the library");
     body_ += fmt::format("  {} g{}(", cell.type, out_.cells);

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <set>
@@ -63,6 +62,16 @@ TEST(QorNetlist, CutAndReunitedDesignHasEveryCellAndArea) {
   EXPECT_EQ(whole->cells, 2);
   EXPECT_EQ(whole->clocks, std::vector<std::string>{"n0"});
   EXPECT_NE(whole->verilog.find("DFF g1(.C(n0), .D(n3), .Q(n4));"), std::string::npos);
+}
+
+TEST(QorNetlist, ConstantsOfTheMapperAreWiresAndNoCells) {
+  CutDesign cut;
+  cut.outputs = {"s0"};
+  const auto mapped = ParseBlif(".model top\n.gate _const1_ z=s0\n.end\n", "c.blif");
+  const auto whole = Reunite(cut, *mapped, LibertyLibrary{});
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(whole->cells, 0);
+  EXPECT_NE(whole->verilog.find("assign n0 = 1'b1;"), std::string::npos);
 }
 
 TEST(QorFlow, TimerThatReportsAnErrorAndExitsWellIsNotBelieved) {
