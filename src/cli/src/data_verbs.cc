@@ -4,6 +4,24 @@
 namespace stepslack::cli {
 namespace {
 
+VerbInfo AuditVerb() {
+  return {"data audit",
+          "get data in",
+          "what in a data set or its split would flatter a model",
+          {"stepslack data audit qor.csv --split split.csv --label wc_delay",
+           "stepslack data audit maps/ --format json"},
+          {{"PATH", "", "", "a table, a folder of tables, or a folder of maps", {}},
+           {"--split", "FILE", "", "id,part as CSV or JSON, or a folder of lists", {}},
+           {"--group", "COLUMN", "", "leakage unit; else guessed by its name", {}},
+           {"--label", "COLUMN", "", "what is learned; else guessed by its name", {}},
+           {"--schema",
+            "FILE",
+            "",
+            "dataset.toml; else beside the data, else guessed",
+            {}}},
+          {"text", "json"}};
+}
+
 VerbInfo DriftVerb() {
   return {
       "data drift",
@@ -108,6 +126,7 @@ std::vector<VerbInfo> DataVerbs() {
         {"--group", "COLUMN", "family", "leakage unit", {}},
         {"--design", "COLUMN", "design", "the case that a choice is made for", {}}},
        {"text", "json"}},
+      AuditVerb(),
       DriftVerb(),
       DoomedVerb(),
   };
