@@ -60,11 +60,11 @@ void AuditOverlap(const AuditRows& rows, DataAudit& audit) {
   Report(audit, id, std::move(finding), reason, test);
 }
 
-// "Vortex" of "Vortex-large" and "mult" of "mult_w12"; "" when nothing is cut off.
+// "vortex" of "Vortex-large", "mult" of "mult_w12" and of "mult"; "" when too short.
 std::string StemOf(const std::string& name) {
   size_t end = 0;
   while (end < name.size() && std::isalpha(static_cast<uint8_t>(name[end])) != 0) ++end;
-  if (end < kLeastStem || end == name.size()) return "";
+  if (end < kLeastStem) return "";
   std::string stem = name.substr(0, end);
   for (char& c : stem) c = static_cast<char>(std::tolower(static_cast<uint8_t>(c)));
   return stem;

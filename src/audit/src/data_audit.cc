@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "audit_rows.h"
 #include "stepslack/audit/probes.h"
 #include "stepslack/base/file.h"
@@ -25,6 +28,31 @@ base::Result<int> DecisionStage(const std::string& path, const AuditOptions& opt
   return schema ? schema->decision_stage : -1;
 }
 
+bool OnlyWarns(const std::string& id) {
+  static constexpr std::string_view kIds[] = {"label_outliers", "class_balance",
+                                              "worst_slices", "coverage"};
+  return std::ranges::find(kIds, id) != std::end(kIds);
+}
+
+// Bytes that the values would take in memory; text inflates to about four times gzip.
+int64_t BytesOf(const std::string& path) {
+  int64_t bytes = 0;
+  const auto add = [&](const std::filesystem::path& file) {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(file, error);
+    if (!error)
+      bytes += static_cast<int64_t>(size) * (file.extension() == ".gz" ? 5 : 1);
+  };
+  if (!base::IsFolder(path)) {
+    add(path);
+    return bytes;
+  }
+  const auto names = base::ListFolder(path);
+  if (!names) return 0;
+  for (const std::string& name : *names) add(base::JoinPath(path, name));
+  return bytes;
+}
+
 void RunAllProbes(const AuditRows& rows, int decision_stage, DataAudit& audit) {
   ProbeReport probes = RunProbes(*rows.table, rows.part,
                                  {.label = audit.label_column,
@@ -32,8 +60,16 @@ void RunAllProbes(const AuditRows& rows, int decision_stage, DataAudit& audit) {
                                   .decision_stage = decision_stage,
                                   .seed = rows.options->seed,
                                   .threads = rows.options->threads});
-  for (Finding& finding : probes.findings) audit.findings.push_back(std::move(finding));
-  for (CheckResult& check : probes.checks) audit.checks.push_back(std::move(check));
+  for (Finding& finding : probes.findings) {
+    (OnlyWarns(finding.id) ? audit.warnings : audit.findings)
+        .push_back(std::move(finding));
+  }
+  for (CheckResult& check : probes.checks) {
+    if (check.verdict == CheckVerdict::kFinding && OnlyWarns(check.id)) {
+      check.verdict = CheckVerdict::kWarning;
+    }
+    audit.checks.push_back(std::move(check));
+  }
 }
 
 base::Result<DataAudit> AuditRowsOf(const data::Table& table,
@@ -43,7 +79,14 @@ base::Result<DataAudit> AuditRowsOf(const data::Table& table,
   audit.kind = "table";
   audit.rows = table.rows;
   audit.notes = table.notes;
-  SS_TRY(const AuditRows rows, PrepareRows(table, options, audit));
+  SS_TRY(AuditRows rows, PrepareRows(table, options, audit));
+  // A hash of the content is no feature.
+  data::Table without_hash;
+  if (rows.content) {
+    without_hash = table;
+    without_hash.columns[*rows.content].role = data::ColumnRole::kIgnored;
+    rows.table = &without_hash;
+  }
   AuditDuplicates(rows, audit);
   ReportNotRun(audit, "per_channel", "a table has no channels");
   AuditNearRows(rows, audit);
@@ -51,6 +94,29 @@ base::Result<DataAudit> AuditRowsOf(const data::Table& table,
   AuditDistances(rows, audit);
   RunAllProbes(rows, decision_stage, audit);
   return audit;
+}
+
+std::string FindingText(const Finding& finding, const char* word) {
+  std::string text;
+  text += fmt::format("\n{} {}: {}\n", word, finding.id, base::OneLine(finding.text));
+  text +=
+      fmt::format("  {} rows, {:.1f} % of {}{}\n", finding.rows, 100 * finding.share,
+                  finding.share_of.empty() ? "rows" : finding.share_of,
+                  finding.leakage_type.empty() ? "" : "; " + finding.leakage_type);
+  const auto metric = [&](const char* name,
+                          const std::optional<base::Estimate>& value) {
+    if (value) text += fmt::format("  error {}: {}\n", name, base::Describe(*value));
+  };
+  metric("with these rows", finding.metric_with);
+  metric("without them", finding.metric_without);
+  metric("with whole groups held out", finding.metric_group_split);
+  if (!finding.metric_reason.empty()) {
+    text += "  no error measured: " + finding.metric_reason + "\n";
+  }
+  for (size_t i = 0; i < std::min<size_t>(finding.examples.size(), 3); ++i) {
+    text += "  e.g. " + base::OneLine(finding.examples[i]) + "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -62,7 +128,8 @@ base::Result<DataAudit> AuditTable(const data::Table& table,
 
 base::Result<DataAudit> AuditData(const std::string& path,
                                   const AuditOptions& options) {
-  if (base::IsFolder(path)) {
+  const bool large = BytesOf(path) > options.most_bytes;
+  if (base::IsFolder(path) && !large) {
     auto maps = data::IngestFolder(path, {.threads = options.threads});
     if (maps) {
       SS_TRY(DataAudit audit, AuditMaps(maps->collection, options));
@@ -77,6 +144,7 @@ base::Result<DataAudit> AuditData(const std::string& path,
     // Not a folder of maps in a known layout: perhaps of tables.
     if (maps.error().id != "DATA-0002") return tl::unexpected(maps.error());
   }
+  if (large) return AuditInPieces(path, options);
   SS_TRY(const data::Table table, data::ReadTable(path, {.schema = options.schema}));
   SS_TRY(const int stage, DecisionStage(path, options));
   return AuditRowsOf(table, options, stage);
@@ -92,7 +160,10 @@ Json ToJson(const DataAudit& audit) {
   for (const Finding& finding : audit.findings) findings.Append(ToJson(finding));
   for (const CheckResult& check : audit.checks) checks.Append(ToJson(check));
   for (const std::string& note : audit.notes) notes.Append(note);
+  Json warnings = Json::Array();
+  for (const Finding& finding : audit.warnings) warnings.Append(ToJson(finding));
   json.Set("findings", findings).Set("checks", checks).Set("notes", notes);
+  json.Set("warnings", warnings);
   return json;
 }
 
@@ -103,27 +174,8 @@ std::string Describe(const DataAudit& audit) {
       audit.group_column.empty() ? "" : " by " + audit.group_column, audit.split);
   for (const std::string& note : audit.notes)
     text += "note: " + base::OneLine(note) + "\n";
-  for (const Finding& finding : audit.findings) {
-    text += fmt::format("\n{} {}: {}\n", finding.warning ? "warning" : "FINDING",
-                        finding.id, base::OneLine(finding.text));
-    text +=
-        fmt::format("  {} rows, {:.1f} % of {}{}\n", finding.rows, 100 * finding.share,
-                    finding.share_of.empty() ? "rows" : finding.share_of,
-                    finding.leakage_type.empty() ? "" : "; " + finding.leakage_type);
-    const auto metric = [&](const char* name,
-                            const std::optional<base::Estimate>& value) {
-      if (value) text += fmt::format("  error {}: {}\n", name, base::Describe(*value));
-    };
-    metric("with these rows", finding.metric_with);
-    metric("without them", finding.metric_without);
-    metric("with whole groups held out", finding.metric_group_split);
-    if (!finding.metric_reason.empty()) {
-      text += "  no error measured: " + finding.metric_reason + "\n";
-    }
-    for (size_t i = 0; i < std::min<size_t>(finding.examples.size(), 3); ++i) {
-      text += "  e.g. " + base::OneLine(finding.examples[i]) + "\n";
-    }
-  }
+  for (const Finding& finding : audit.findings) text += FindingText(finding, "FINDING");
+  for (const Finding& finding : audit.warnings) text += FindingText(finding, "warning");
   text += "\nchecks\n";
   for (const CheckResult& check : audit.checks) {
     text += fmt::format("  {:<8} {:<24} {}\n", ToString(check.verdict), check.id,

@@ -250,10 +250,20 @@ base::Result<DataAudit> AuditMaps(const MapCollection& maps,
   data::AuditOptions search;
   search.threads = options.threads;
   const data::LinkSet links = data::FindLinks(maps, search);
-  const data::AuditResult result = data::AuditSplit(maps, links, SplitOf(part, which));
-  AuditLinks(maps, links, result, audit);
+  data::AuditResult result = data::AuditSplit(maps, links, SplitOf(part, which));
+  AuditLinks(maps, result, audit);
   AuditHashes(maps, audit);
-  AuditFold(maps, result.folds.front(), id, which, audit);
+  data::FoldAudit& fold = result.folds.front();
+  if (options.split.empty()) {
+    if (!fold.group_overlap.empty()) {
+      audit.notes.push_back(
+          fmt::format("a random split would part {} of {} groups: split by group",
+                      fold.group_overlap.size(), audit.groups));
+    }
+    fold.leaked_test = LeakedByLinks(links, part);
+    fold.reasons.clear();
+  }
+  AuditFold(maps, fold, id, which, audit);
   return audit;
 }
 

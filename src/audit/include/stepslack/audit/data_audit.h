@@ -23,6 +23,8 @@ struct AuditOptions {
   double test_share = 0.2;  // of that split
   double tolerance = 1e-3;  // of near rows: relative, a cell
   int threads = 1;          // never changes the result
+  // Files above this are read in pieces: exact duplicates only, in bounded memory.
+  int64_t most_bytes = int64_t{1} << 30;
 };
 
 struct DataAudit {
@@ -34,6 +36,9 @@ struct DataAudit {
   std::string label_column;
   std::string split;  // what divides the rows, in words
   std::vector<Finding> findings;
+  // Properties of the data that no split can mend and a reader should know: outliers,
+  // rare classes, hard slices, test rows outside of the range of train.
+  std::vector<Finding> warnings;
   std::vector<CheckResult> checks;
   std::vector<std::string> notes;
 
@@ -46,6 +51,11 @@ base::Result<DataAudit> AuditData(const std::string& path, const AuditOptions& o
 
 base::Result<DataAudit> AuditTable(const data::Table& table,
                                    const AuditOptions& options);
+// Exact duplicates of tables of any size, in memory of about half a gibibyte: rows are
+// known by a 64-bit hash, so two different ones among n are taken for equal with
+// probability n^2 / 2^65.
+base::Result<DataAudit> AuditInPieces(const std::string& path,
+                                      const AuditOptions& options);
 base::Result<DataAudit> AuditMaps(const data::MapCollection& maps,
                                   const AuditOptions& options);
 
