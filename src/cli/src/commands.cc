@@ -9,7 +9,9 @@
 #include "data_doomed.h"
 #include "data_drift.h"
 #include "data_make.h"
+#include "data_show.h"
 #include "data_solve.h"
+#include "data_split.h"
 #include "doctor.h"
 #include "project_command.h"
 #include "run_commands.h"
@@ -106,6 +108,8 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "data drift") return DataDrift(arguments, context);
   if (verb == "data doomed") return DataDoomed(arguments, context);
   if (verb == "data choose") return DataChoose(arguments, context);
+  if (verb == "data split") return DataSplit(arguments);
+  if (verb == "data show") return DataShow(arguments, context);
   if (verb == "data solve") return DataSolve(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
   if (verb == "study") return Study(arguments, context);

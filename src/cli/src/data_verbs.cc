@@ -87,6 +87,51 @@ VerbInfo DoomedVerb() {
       {"text", "json"}};
 }
 
+VerbInfo SplitVerb() {
+  return {"data split",
+          "get data in",
+          "divide rows or maps into training, validation and test",
+          {"stepslack data split qor/qor.csv --group family --out split.csv"},
+          {{"PATH", "", "", "table, or folder of tables or of maps", {}},
+           {"--policy",
+            "NAME",
+            "group",
+            "random and stratified rows come with a warning",
+            {"group", "time", "stratified", "kfold", "random"}},
+           {"--group",
+            "COLUMN",
+            "",
+            "what stays together: design, family; \"row\": each row alone",
+            {}},
+           {"--label", "COLUMN", "", "stratified: equal shares of its values", {}},
+           {"--time", "COLUMN", "", "time: the latest rows are the test", {}},
+           {"--seed", "N", "1", "same seed, same parts", {}},
+           {"--test", "X", "0.2", "share of the rows", {}},
+           {"--validation", "X", "0.15", "share of the rows; 0: no such part", {}},
+           {"--folds", "K", "5", "kfold: how many", {}},
+           {"--out", "FILE", "", "split file to write, .csv or .json", {}},
+           {"--schema",
+            "FILE",
+            "",
+            "dataset.toml; else beside the data, else guessed",
+            {}}},
+          {"text", "json"}};
+}
+
+VerbInfo ShowVerb() {
+  return {"data show",
+          "get data in",
+          "what a data set holds: columns or channels, units, missing values",
+          {"stepslack data show runs.csv.gz"},
+          {{"PATH", "", "", "table, or folder of tables or of maps", {}},
+           {"--schema",
+            "FILE",
+            "",
+            "dataset.toml; else beside the data, else guessed",
+            {}}},
+          {"text", "json"}};
+}
+
 }  // namespace
 
 std::vector<VerbInfo> DataVerbs() {
@@ -129,6 +174,8 @@ std::vector<VerbInfo> DataVerbs() {
       AuditVerb(),
       DriftVerb(),
       DoomedVerb(),
+      SplitVerb(),
+      ShowVerb(),
   };
 }
 

@@ -34,6 +34,9 @@ base::Result<SplitFile> FromJson(const std::string& path) {
       list.push_back(id.is_string() ? id.AsString() : id.Dump(-1));
     }
   }
+  for (const auto& [id, fold] : json["folds"].AsObject()) {
+    split.folds[id] = fold.is_string() ? fold.AsString() : fold.Dump(-1);
+  }
   return split;
 }
 
@@ -105,6 +108,35 @@ base::Result<SplitFile> ReadSplitFile(const std::string& path) {
                                                : FromCsv(path));
   SS_RETURN_IF_ERROR(Check(split, path));
   return split;
+}
+
+base::Result<SplitFile> DivisionOf(const SplitFile& split, int64_t fold) {
+  std::set<int64_t> folds;
+  for (const auto& [id, name] : split.folds) {
+    const auto number = base::ParseInt(name);
+    folds.insert(number.value_or(-1));
+  }
+  const auto count = static_cast<int64_t>(folds.size());
+  const bool whole = count >= 2 && *folds.begin() == 0 && *folds.rbegin() == count - 1;
+  if (!whole || fold < 0 || fold >= count) {
+    return Fail("DATA-0334", ExitCode::kInput,
+                fmt::format("there is no division {} of {} folds", fold, count),
+                "folds", "folds are numbered from 0 without a gap; name one of them");
+  }
+  SplitFile out;
+  out.policy = split.policy;
+  out.seed = split.seed;
+  out.folds = split.folds;
+  for (const auto& [part, ids] : split.parts) {
+    for (const std::string& id : ids) {
+      const auto own = split.folds.find(id);
+      if (own == split.folds.end()) continue;
+      const int64_t number = base::ParseInt(own->second).value_or(-1);
+      const bool next = count >= 3 && number == (fold + 1) % count;
+      out.parts[number == fold ? "test" : next ? "validation" : "train"].push_back(id);
+    }
+  }
+  return out;
 }
 
 }  // namespace stepslack::data

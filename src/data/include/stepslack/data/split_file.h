@@ -25,4 +25,9 @@ struct SplitFile {
 // parts or twice, DATA-0333 train or test is empty; and what the table readers say.
 base::Result<SplitFile> ReadSplitFile(const std::string& path);
 
+// K-fold files hold one row an id, with its fold from 0 to K - 1. Division `fold` tests
+// on that fold, validates on the next one (when there are three or more) and trains on
+// the others. DATA-0334 no such fold.
+base::Result<SplitFile> DivisionOf(const SplitFile& split, int64_t fold);
+
 }  // namespace stepslack::data
