@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "data_make_pnr.h"
 #include "data_make_qor.h"
 #include "stepslack/base/text.h"
 #include "stepslack/data/array_folder.h"
@@ -49,6 +50,9 @@ base::Result<CommandResult> DataMake(const Arguments& arguments,
   SS_TRY(const int64_t count, Whole(arguments, "--count", 400000));
   if (arguments.Value("WHAT") == "qor") {
     return MakeQorData(arguments, context, out, static_cast<uint64_t>(seed), count);
+  }
+  if (arguments.Value("WHAT") == "pnr") {
+    return MakePnrData(arguments, context, out, static_cast<uint64_t>(seed), count);
   }
   eda::IrDropOptions options;
   options.seed = static_cast<uint64_t>(seed);
