@@ -4,6 +4,7 @@
 
 #include "stepslack/base/digest.h"
 #include "stepslack/base/json.h"
+#include "stepslack/data/lineage.h"
 
 namespace stepslack::eda {
 namespace {
@@ -16,13 +17,6 @@ std::string Stage(const PnrStage& stage) {
 
 std::string IfKnown(const std::optional<int64_t>& value) {
   return value ? fmt::format(",{}", *value) : ",";
-}
-
-base::Json ToolJson(const Tool& tool) {
-  base::Json json;
-  json.Set("version", tool.version);
-  json.Set("sha256", tool.digest);
-  return json;
 }
 
 struct SchemaColumn {
@@ -99,37 +93,42 @@ std::string PnrSchema() {
 std::string PnrLineage(const PnrOptions& options, const PnrSurroundings& around,
                        const std::string& tiles_csv, const std::string& nets_csv,
                        const PnrReport& report) {
-  base::Json tools;
-  tools.Set("yosys", ToolJson(around.tools.yosys));
-  tools.Set("graywolf", ToolJson(around.tools.graywolf));
-  tools.Set("qrouter", ToolJson(around.tools.qrouter));
-  tools.Set("tclsh", ToolJson(around.tools.tclsh));
-  base::Json scripts;
-  scripts.Set("sha256", around.tools.scripts_digest);
-  tools.Set("qflow_scripts", std::move(scripts));
-  base::Json technology;
-  technology.Set("name", "osu035");
-  technology.Set("sha256", around.technology.digest);
-  base::Json stage;
-  stage.Set("name", "make pnr");
-  stage.Set("seed", options.seed);
-  stage.Set("samples", report.samples);
-  stage.Set("designs", report.designs);
-  stage.Set("families", report.families);
-  stage.Set("tools", std::move(tools));
-  stage.Set("technology", std::move(technology));
-  stage.Set("timeout_s", options.timeout_s);
+  data::LineageStage stage;
+  stage.name = "make pnr";
+  base::Json versions;
+  const PnrTools& tools = around.tools;
+  const std::pair<const char*, const Tool*> named[] = {{"yosys", &tools.yosys},
+                                                       {"graywolf", &tools.graywolf},
+                                                       {"qrouter", &tools.qrouter},
+                                                       {"tclsh", &tools.tclsh}};
+  for (const auto& [name, tool] : named) {
+    versions.Set(name, tool->version);
+    stage.inputs[name] = tool->digest;
+  }
+  stage.inputs["qflow scripts"] = tools.scripts_digest;
+  stage.inputs["osu035"] = around.technology.digest;
   base::Json outcomes{base::Json::Object{}};
   for (const auto& [name, samples] : report.outcomes) outcomes.Set(name, samples);
-  stage.Set("outcomes", std::move(outcomes));
-  base::Json outputs;
-  outputs.Set("tiles.csv", base::Sha256Of(tiles_csv));
-  outputs.Set("nets.csv", base::Sha256Of(nets_csv));
-  stage.Set("outputs", std::move(outputs));
-  base::Json json;
-  json.Set("schema", "stepslack.lineage/1");
-  json.Set("stages", base::Json(base::Json::Array{std::move(stage)}));
-  return json.Dump() + "\n";
+  base::Json files;
+  files.Set("tiles.csv", base::Sha256Of(tiles_csv));
+  files.Set("nets.csv", base::Sha256Of(nets_csv));
+  stage.output = base::Sha256Of(files.Dump(-1));
+  stage.parameters.Set("seed", options.seed)
+      .Set("count", options.count)
+      .Set("technology", "osu035")
+      .Set("timeout_s", options.timeout_s)
+      .Set("tools", std::move(versions))
+      .Set("outcomes", std::move(outcomes))
+      .Set("files", std::move(files));
+  stage.counts = {{"samples", report.samples},
+                  {"designs", report.designs},
+                  {"families", report.families},
+                  {"tiles", report.tiles},
+                  {"nets", report.nets},
+                  {"samples with failed nets", report.samples_with_failed_nets}};
+  data::Lineage lineage;
+  lineage.stages.push_back(std::move(stage));
+  return data::ToJson(lineage).Dump() + "\n";
 }
 
 }  // namespace stepslack::eda
