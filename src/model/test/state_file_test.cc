@@ -33,15 +33,17 @@ TEST(StateFile, ComesBackUnchanged) {
   EXPECT_EQ(state->arrays.at("a").values, (std::vector<float>{-0.5F}));
 }
 
-TEST(StateFile, IsTheArchiveThatTorchWrites) {
-  // Byte for byte: older programs, and torch.load, read what newer ones write.
-  const StateFile state = Example();
+c10::Dict<std::string, at::Tensor> Tensors(const StateFile& state) {
   c10::Dict<std::string, at::Tensor> arrays;
   for (const auto& [name, array] : state.arrays) {
     at::Tensor tensor = at::empty(array.shape, at::kFloat);
     std::copy(array.values.begin(), array.values.end(), tensor.data_ptr<float>());
     arrays.insert(name, tensor);
   }
+  return arrays;
+}
+
+std::string DigestOf(const StateFile& state) {
   base::Sha256 digest;
   digest.Update(state.text);
   for (const auto& [name, array] : state.arrays) {
@@ -49,9 +51,34 @@ TEST(StateFile, IsTheArchiveThatTorchWrites) {
     digest.Update(array.shape.data(), array.shape.size() * sizeof(int64_t));
     digest.Update(array.values.data(), array.values.size() * sizeof(float));
   }
-  const std::vector<char> expected = torch::jit::pickle_save(
-      c10::ivalue::Tuple::create(state.text, std::move(arrays), digest.Finish()));
-  EXPECT_EQ(EncodeState(state).value(), std::string(expected.begin(), expected.end()));
+  return digest.Finish();
+}
+
+TEST(StateFile, IsReadByTorch) {
+  const StateFile state = Example();
+  const std::string bytes = EncodeState(state).value();
+  const c10::IValue value =
+      torch::jit::pickle_load(std::vector<char>(bytes.begin(), bytes.end()));
+  const auto& parts = value.toTupleRef().elements();
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[0].toStringRef(), state.text);
+  EXPECT_EQ(parts[2].toStringRef(), DigestOf(state));
+  const auto arrays = parts[1].toGenericDict();
+  ASSERT_EQ(arrays.size(), 3U);
+  for (const auto& [name, tensor] : Tensors(state)) {
+    EXPECT_TRUE(tensor.equal(arrays.at(name).toTensor())) << name;
+  }
+}
+
+TEST(StateFile, ReadsWhatTorchWrites) {
+  // As older programs did.
+  const StateFile state = Example();
+  const std::vector<char> bytes = torch::jit::pickle_save(
+      c10::ivalue::Tuple::create(state.text, Tensors(state), DigestOf(state)));
+  const auto read = DecodeState(std::string_view(bytes.data(), bytes.size()), "torch");
+  ASSERT_TRUE(read.has_value()) << Describe(read.error());
+  EXPECT_EQ(read->text, state.text);
+  EXPECT_EQ(read->arrays.at("b").values, state.arrays.at("b").values);
 }
 
 TEST(StateFile, AnErrorOfTheSinkIsPassedOnAndTheSinkIsLeftAlone) {

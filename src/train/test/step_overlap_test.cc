@@ -123,7 +123,7 @@ TEST(StepOverlap, ANanGradientIsFoundUnderTheNumberOfItsStep) {
   const auto errors = Train(run, 2);
   ASSERT_EQ(errors.size(), 2U);
   for (const base::Error& error : errors) {
-    EXPECT_EQ(error.id, "TRAIN-0021");
+    EXPECT_EQ(error.id, "TRAIN-0210");
     EXPECT_EQ(error.where, "sum over all ranks, step 4");
   }
 }
