@@ -5,6 +5,7 @@
 #include "bench_commands.h"
 #include "companion.h"
 #include "data_clean.h"
+#include "data_diff.h"
 #include "data_doomed.h"
 #include "data_drift.h"
 #include "data_choose.h"
@@ -112,6 +113,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "data show") return DataShow(arguments, context);
   if (verb == "data clean") return DataClean(arguments);
   if (verb == "data ingest") return DataIngest(arguments);
+  if (verb == "data diff") return DataDiff(arguments);
   if (verb == "data solve") return DataSolve(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
   if (verb == "study") return Study(arguments, context);

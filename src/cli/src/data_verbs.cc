@@ -145,6 +145,23 @@ VerbInfo IngestVerb() {
           {"text", "json"}};
 }
 
+VerbInfo DiffVerb() {
+  return {
+      "data diff",
+      "get data in",
+      "compare two versions of a table cell by cell",
+      {"stepslack data diff old.csv new.csv --key run"},
+      {{"A", "", "", "table as it was", {}},
+       {"B", "", "", "table as it is", {}},
+       {"--key", "COLUMN", "", "what a row is known by; else its id, or content", {}},
+       {"--schema",
+        "FILE",
+        "",
+        "dataset.toml; else beside the data, else guessed",
+        {}}},
+      {"text", "json"}};
+}
+
 }  // namespace
 
 std::vector<VerbInfo> DataVerbs() {
@@ -190,6 +207,7 @@ std::vector<VerbInfo> DataVerbs() {
       ShowVerb(),
       CleanVerb(),
       IngestVerb(),
+      DiffVerb(),
   };
 }
 
