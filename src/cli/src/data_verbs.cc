@@ -146,20 +146,23 @@ VerbInfo IngestVerb() {
 }
 
 VerbInfo DiffVerb() {
-  return {
-      "data diff",
-      "get data in",
-      "compare two versions of a table cell by cell",
-      {"stepslack data diff old.csv new.csv --key run"},
-      {{"A", "", "", "table as it was", {}},
-       {"B", "", "", "table as it is", {}},
-       {"--key", "COLUMN", "", "what a row is known by; else its id, or content", {}},
-       {"--schema",
-        "FILE",
-        "",
-        "dataset.toml; else beside the data, else guessed",
-        {}}},
-      {"text", "json"}};
+  return {"data diff",
+          "get data in",
+          "compare two versions of a table cell by cell",
+          {"stepslack data diff old.csv new.csv --key design,recipe"},
+          {{"A", "", "", "table as it was", {}},
+           {"B", "", "", "table as it is", {}},
+           {"--key",
+            "COLUMN,...",
+            "",
+            "what a row is known by; else its id, or its content",
+            {}},
+           {"--schema",
+            "FILE",
+            "",
+            "dataset.toml; else beside the data, else guessed",
+            {}}},
+          {"text", "json"}};
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ std::string ExampleOf(const Table& table, const TableRule& rule, int64_t row,
                       const std::string& remark) {
   const Column* column = table.Find(rule.column);
   return fmt::format("row {}: {}{}", row,
-                     column == nullptr ? "" : CellText(*column, row).substr(0, 60),
+                     column == nullptr ? "" : Shortened(CellText(*column, row), 60),
                      remark.empty() ? "" : " (" + remark + ")");
 }
 

@@ -89,8 +89,8 @@ void AddChange(const Pair& pair, int64_t row_a, int64_t row_b, const std::string
   if (!first && !(distance > change.largest)) return;
   change.largest = std::max(change.largest, distance);
   change.example =
-      fmt::format("{}: {} -> {}", name, CellText(*pair.a, row_a).substr(0, 40),
-                  CellText(*pair.b, row_b).substr(0, 40));
+      fmt::format("{}: {} -> {}", name, Shortened(CellText(*pair.a, row_a), 40),
+                  Shortened(CellText(*pair.b, row_b), 40));
 }
 
 void AddExample(const std::string& text, std::vector<std::string>& examples) {

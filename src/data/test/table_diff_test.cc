@@ -60,6 +60,8 @@ TEST(TableDiffTest, SchemasAreComparedByName) {
                   "column old is gone", "the order of the columns differs"));
   EXPECT_EQ(diff->changed, 1);
   EXPECT_EQ(DiffTables(a, b, "z").error().id, "DATA-0340");
+  EXPECT_EQ(DiffTables(a, a, "id,x")->key, "id,x");
+  EXPECT_EQ(DiffTables(a, a, "id,x")->equal, 1);
   const Table twice = Read("c.csv", "id,x\n1,1\n1,2\n");
   EXPECT_EQ(DiffTables(a, twice).error().id, "DATA-0341");
 }

@@ -36,10 +36,10 @@ struct TableDiff {
   }
 };
 
-// Rows are matched by `key`, else by the id column that both have, else by the content
-// of the columns that both have, counted with multiplicity (then nothing is "changed").
-// The order of rows does not matter. DATA-0340 no such key, DATA-0341 keys that occur
-// twice or are missing.
+// Rows are matched by `key` (a column, or several: "design,recipe"), else by the id
+// column that both have, else by the content of the columns that both have, counted
+// with multiplicity (then nothing is "changed"). The order of rows does not matter.
+// DATA-0340 no such key, DATA-0341 keys that occur twice or are missing.
 base::Result<TableDiff> DiffTables(const Table& a, const Table& b,
                                    std::string_view key = {});
 
