@@ -224,7 +224,8 @@ RebuiltStage RunAgain(const LineageStage& stage, const std::string& folder) {
           ? RunClean(options, stage.parameters["rules"].AsString(),
                      stage.parameters["rules_file"].AsString())
           : Fail("DATA-0355", ExitCode::kInput,
-                 "no table stage of that name can be run again", stage.name, "");
+                 "no table stage of that name can be run again", stage.name,
+                 "tables have the stages ingest and clean");
   if (!made.has_value()) {
     out.reason = fmt::format("{}: {}", made.error().where, made.error().what);
     return out;
