@@ -22,6 +22,8 @@ std::string_view ToString(CheckVerdict verdict) {
       return "passed";
     case CheckVerdict::kFinding:
       return "finding";
+    case CheckVerdict::kWarning:
+      return "warning";
     case CheckVerdict::kNotRun:
       return "not_run";
   }

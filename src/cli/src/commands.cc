@@ -4,11 +4,12 @@
 
 #include "bench_commands.h"
 #include "companion.h"
+#include "data_audit.h"
+#include "data_choose.h"
 #include "data_clean.h"
 #include "data_diff.h"
 #include "data_doomed.h"
 #include "data_drift.h"
-#include "data_choose.h"
 #include "data_ingest.h"
 #include "data_make.h"
 #include "data_show.h"
@@ -105,6 +106,7 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   const std::string_view verb = arguments.verb->name;
   if (verb == "review") return Review(arguments, context);
   if (verb == "train") return Train(arguments, context);
+  if (verb == "data audit") return DataAudit(arguments, context);
   if (verb == "data make") return DataMake(arguments, context);
   if (verb == "data drift") return DataDrift(arguments, context);
   if (verb == "data doomed") return DataDoomed(arguments, context);

@@ -6,6 +6,6 @@
 namespace stepslack::cli {
 
 base::Result<CommandResult> DataDrift(const Arguments& arguments,
-                                       const base::Context& context);
+                                      const base::Context& context);
 
 }  // namespace stepslack::cli

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "data_make_pnr.h"
 #include "data_make_qor.h"
+#include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
 #include "stepslack/data/array_folder.h"
 #include "stepslack/eda/irdrop_dataset.h"
@@ -50,6 +52,9 @@ base::Result<CommandResult> DataMake(const Arguments& arguments,
   if (arguments.Value("WHAT") == "qor") {
     return MakeQorData(arguments, context, out, static_cast<uint64_t>(seed), count);
   }
+  if (arguments.Value("WHAT") == "pnr") {
+    return MakePnrData(arguments, context, out, static_cast<uint64_t>(seed), count);
+  }
   eda::IrDropOptions options;
   options.seed = static_cast<uint64_t>(seed);
   options.variants = kVariants;
@@ -62,6 +67,9 @@ base::Result<CommandResult> DataMake(const Arguments& arguments,
   SS_TRY(auto made, eda::MakeIrDropMaps(options, {}, context.stop));
   made.first.maps.resize(static_cast<size_t>(count));
   SS_RETURN_IF_ERROR(data::WriteArrayFolder(made.first, out));
+  SS_RETURN_IF_ERROR(base::WriteFileAtomic(
+      base::JoinPath(out, "lineage.json"),
+      data::ToJson(eda::IrDropLineage(options, made.first)).Dump() + "\n"));
   return CommandResult{.output = fmt::format("{} maps of {} families in {}\n", count,
                                              options.families, out),
                        .exit_code = ExitCode::kOk};

@@ -53,9 +53,10 @@ base::Result<CommandResult> DataSolve(const Arguments& arguments,
                                              eda::NodesAsCsv(netlist, point)));
   }
   const base::Json json = AsJson(netlist, point);
-  return CommandResult{
-      .output = arguments.Value("--format") == "json" ? json.Dump() + "\n" : AsText(json),
-      .exit_code = base::ExitCode::kOk};
+  return CommandResult{.output = arguments.Value("--format") == "json"
+                                     ? json.Dump() + "\n"
+                                     : AsText(json),
+                       .exit_code = base::ExitCode::kOk};
 }
 
 }  // namespace stepslack::cli

@@ -4,6 +4,24 @@
 namespace stepslack::cli {
 namespace {
 
+VerbInfo AuditVerb() {
+  return {"data audit",
+          "get data in",
+          "what in a data set or its split would flatter a model",
+          {"stepslack data audit qor.csv --split split.csv --label wc_delay",
+           "stepslack data audit maps/ --format json"},
+          {{"PATH", "", "", "a table, a folder of tables, or a folder of maps", {}},
+           {"--split", "FILE", "", "id,part as CSV or JSON, or a folder of lists", {}},
+           {"--group", "COLUMN", "", "leakage unit; else guessed by its name", {}},
+           {"--label", "COLUMN", "", "what is learned; else guessed by its name", {}},
+           {"--schema",
+            "FILE",
+            "",
+            "dataset.toml; else beside the data, else guessed",
+            {}}},
+          {"text", "json"}};
+}
+
 VerbInfo DriftVerb() {
   return {
       "data drift",
@@ -173,12 +191,12 @@ std::vector<VerbInfo> DataVerbs() {
        "get data in",
        "make a labelled data set with exact or tool-made labels",
        {"stepslack data make irdrop --out maps --seed 1 --count 64"},
-       {{"WHAT", "", "", "which data set", {"irdrop", "qor"}},
+       {{"WHAT", "", "", "which data set", {"irdrop", "qor", "pnr"}},
         {"--out", "DIR", "", "folder to write; must not exist or be empty", {}},
         {"--seed", "N", "1", "of everything that is drawn", {}},
         {"--count", "N", "64", "samples", {}},
         {"--tech", "NAME", "osu035", "cell library of qor", {"osu035", "osu018"}},
-        {"--resume", "", "", "qor: go on with a run that was stopped or killed", {}},
+        {"--resume", "", "", "qor, pnr: go on with a run that was stopped or killed", {}},
         {"--tiles", "N", "64", "side of a map, 16 to 256", {}},
         {"--temperature", "C", "25", "corner: of the metal (copper)", {}},
         {"--current-factor", "X", "1", "corner: all currents times this", {}}},
@@ -204,6 +222,7 @@ std::vector<VerbInfo> DataVerbs() {
         {"--group", "COLUMN", "family", "leakage unit", {}},
         {"--design", "COLUMN", "design", "the case that a choice is made for", {}}},
        {"text", "json"}},
+      AuditVerb(),
       DriftVerb(),
       DoomedVerb(),
       SplitVerb(),

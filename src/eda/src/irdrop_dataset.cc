@@ -184,6 +184,23 @@ base::Result<std::pair<data::MapCollection, IrDropReport>> MakeIrDropMaps(
   return std::make_pair(std::move(collection), Summarise(stats, start_ns));
 }
 
+data::Lineage IrDropLineage(const IrDropOptions& options,
+                            const data::MapCollection& maps) {
+  data::LineageStage stage;
+  stage.name = "make irdrop";
+  stage.parameters.Set("seed", options.seed)
+      .Set("variants", options.variants)
+      .Set("tiles", options.tiles)
+      .Set("temperature_c", options.temperature_c)
+      .Set("current_factor", options.current_factor);
+  stage.output = data::DigestOf(maps, options.threads);
+  stage.counts = {{"maps", static_cast<int64_t>(maps.maps.size())},
+                  {"groups", options.families}};
+  data::Lineage lineage;
+  lineage.stages.push_back(std::move(stage));
+  return lineage;
+}
+
 base::Result<SolveStats> TimeExactSolve(const IrDropOptions& options, int family,
                                         int variant) {
   SS_RETURN_IF_ERROR(CheckOptions(options));

@@ -9,6 +9,8 @@
 
 #include "qor_files.h"
 #include "qor_flow.h"
+#include "scratch_folder.h"
+#include "step_cache.h"
 #include "stepslack/base/digest.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/parallel.h"
@@ -40,62 +42,6 @@ base::Status CheckOptions(const QorOptions& options, int64_t most) {
   }
   return {};
 }
-
-// Where the tools exchange files: a name without blanks, which their scripts could not
-// quote; one of each output folder, so that a resumed run clears what a killed one
-// left.
-std::string ScratchPath(const std::string& out) {
-  std::error_code ignored;
-  const auto whole = std::filesystem::weakly_canonical(out, ignored);
-  return JoinPath(std::filesystem::temp_directory_path(ignored).string(),
-                  "stepslack-qor-" + base::Sha256Of(whole.string()).substr(0, 16));
-}
-
-class ScratchRoot {
- public:
-  explicit ScratchRoot(std::string path) : path_(std::move(path)) { Clear(); }
-  ScratchRoot(const ScratchRoot&) = delete;
-  ScratchRoot& operator=(const ScratchRoot&) = delete;
-  ~ScratchRoot() { Clear(); }
-  const std::string& path() const { return path_; }
-
- private:
-  void Clear() const {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string path_;
-};
-
-// Finished steps by digest. A file that does not read back is as good as none.
-class StepCache {
- public:
-  StepCache(std::string folder, std::string common)
-      : folder_(std::move(folder)), common_(std::move(common)) {}
-
-  std::string Key(std::string_view step) const {
-    return base::Sha256Of(common_ + '\n' + std::string(step));
-  }
-  std::optional<base::Json> Find(const std::string& key) const {
-    const std::string file = Path(key);
-    if (!base::PathExists(file)) return std::nullopt;
-    const auto text = base::ReadFile(file);
-    if (!text) return std::nullopt;
-    auto json = base::ParseJson(*text, file);
-    if (!json || !(*json)["outcome"].is_object()) return std::nullopt;
-    return std::move(*json);
-  }
-  base::Status Keep(const std::string& key, const base::Json& value) const {
-    return base::WriteFileAtomic(Path(key), value.Dump(-1) + "\n");
-  }
-
- private:
-  std::string Path(const std::string& key) const {
-    return JoinPath(folder_, key + ".json");
-  }
-  std::string folder_;
-  std::string common_;  // tools, library, limits
-};
 
 class QorMaker {
  public:
@@ -234,8 +180,8 @@ base::Result<QorReport> MakeQor(const QorOptions& options,
   SS_RETURN_IF_ERROR(
       CheckOptions(options, static_cast<int64_t>(designs.size() * recipes.size())));
   SS_RETURN_IF_ERROR(base::MakeFolders(JoinPath(options.out, "cache")));
-  const ScratchRoot scratch(ScratchPath(options.out));
-  SS_RETURN_IF_ERROR(base::MakeFolders(scratch.path()));
+  SS_TRY(const ScratchFolder scratch,
+         ScratchFolder::Make(ScratchPath("qor", options.out)));
   QorSurroundings around;
   around.folder = scratch.path();
   around.timeout_s = options.timeout_s;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <set>
 
+#include "scratch_folder.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
 
@@ -50,28 +50,6 @@ std::string TimerScript(const MappedDesign& mapped, const std::string& liberty,
                         fmt::join(mapped.outputs, " "));
   return script + "report_tns -digits 6\nreport_checks -path_delay max -digits 6\n";
 }
-
-// Files of one run; they are gone when it is over, however it ends.
-class ScratchFolder {
- public:
-  static base::Result<ScratchFolder> Make(const std::string& path) {
-    SS_RETURN_IF_ERROR(base::MakeFolders(path));
-    return ScratchFolder(path);
-  }
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::move(other.path_)) {
-    other.path_.clear();
-  }
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  std::string File(std::string_view name) const { return base::JoinPath(path_, name); }
-
- private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 // The line " i/o = 8/ 8 lat = 0 and = 98 lev = 16" of the mapper.
 bool ReadGraphStatistics(std::string_view text, QorSample& sample) {

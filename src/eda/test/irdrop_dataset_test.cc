@@ -258,5 +258,20 @@ TEST(IrDropCorner, ScalesTheDropByResistanceAndCurrent) {
   EXPECT_EQ(MakeIrDropMaps(options, {}, nullptr).error().id, "EDA-0240");
 }
 
+TEST(IrDropLineage, NamesOptionsAndTheDigestOfTheMaps) {
+  IrDropOptions options{.seed = 7, .families = 1, .variants = 2, .tiles = 16};
+  const auto made = MakeIrDropMaps(options, {}, nullptr);
+  ASSERT_TRUE(made.has_value());
+  const data::Lineage lineage = IrDropLineage(options, made->first);
+  const data::LineageStage* stage = lineage.Find("make irdrop");
+  ASSERT_NE(stage, nullptr);
+  EXPECT_EQ(stage->parameters["seed"].AsInt(), 7);
+  EXPECT_EQ(stage->counts.at("maps"), 2);
+  EXPECT_EQ(stage->output, data::DigestOf(made->first));
+  auto changed = made->first;
+  changed.maps[1].target[5] += 1;
+  EXPECT_NE(IrDropLineage(options, changed).Find("make irdrop")->output, stage->output);
+}
+
 }  // namespace
 }  // namespace stepslack::eda

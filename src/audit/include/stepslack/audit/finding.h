@@ -50,8 +50,9 @@ struct Finding {
   std::string text;           // one or two sentences for people
 };
 
-enum class CheckVerdict { kPassed, kFinding, kNotRun };
-std::string_view ToString(CheckVerdict verdict);  // "passed", "finding", "not_run"
+enum class CheckVerdict { kPassed, kFinding, kWarning, kNotRun };
+std::string_view ToString(
+    CheckVerdict verdict);  // "passed", "finding", "warning", "not_run"
 
 struct CheckResult {
   std::string id;

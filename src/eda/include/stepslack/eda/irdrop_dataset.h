@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stepslack/base/result.h"
+#include "stepslack/data/lineage.h"
 #include "stepslack/data/map_collection.h"
 #include "stepslack/eda/ir_solver.h"
 
@@ -49,6 +50,10 @@ base::Result<std::pair<data::MapCollection, IrDropReport>> MakeIrDropMaps(
     const IrDropOptions& options,
     const std::function<void(int done, int total)>& progress,
     const std::atomic<bool>* stop);
+
+// How `maps` was made: options and digest of the collection, for lineage.json.
+data::Lineage IrDropLineage(const IrDropOptions& options,
+                            const data::MapCollection& maps);
 
 // Solves one map again and returns what the exact solution costs: the time from the
 // grid's description to the drop, with the drawing of the floorplan left out. EDA-0023:
