@@ -6,8 +6,11 @@
 #include "companion.h"
 #include "data_audit.h"
 #include "data_choose.h"
+#include "data_clean.h"
+#include "data_diff.h"
 #include "data_doomed.h"
 #include "data_drift.h"
+#include "data_ingest.h"
 #include "data_make.h"
 #include "data_show.h"
 #include "data_solve.h"
@@ -110,6 +113,9 @@ base::Result<CommandResult> RunCommand(const Arguments& arguments,
   if (verb == "data choose") return DataChoose(arguments, context);
   if (verb == "data split") return DataSplit(arguments);
   if (verb == "data show") return DataShow(arguments, context);
+  if (verb == "data clean") return DataClean(arguments);
+  if (verb == "data ingest") return DataIngest(arguments);
+  if (verb == "data diff") return DataDiff(arguments);
   if (verb == "data solve") return DataSolve(arguments, context);
   if (verb == "bench") return Bench(arguments, context);
   if (verb == "study") return Study(arguments, context);

@@ -132,6 +132,57 @@ VerbInfo ShowVerb() {
           {"text", "json"}};
 }
 
+VerbInfo CleanVerb() {
+  return {"data clean",
+          "get data in",
+          "put rows that break declared rules into quarantine, with counts",
+          {"stepslack data clean table --rules rules.toml --out cleaned"},
+          {{"PATH", "", "", "table, or folder of tables", {}},
+           {"--rules", "FILE", "", "[[rule]] with kind, column and bounds", {}},
+           {"--out", "DIR", "", "folder to write; must not exist or be empty", {}},
+           {"--schema",
+            "FILE",
+            "",
+            "dataset.toml; else beside the data, else guessed",
+            {}}},
+          {"text", "json"}};
+}
+
+VerbInfo IngestVerb() {
+  return {"data ingest",
+          "get data in",
+          "copy a table with its kinds, units and roles declared, and its lineage",
+          {"stepslack data ingest runs.csv.gz --out table"},
+          {{"PATH", "", "", "table, or folder of tables", {}},
+           {"--out", "DIR", "", "folder to write; must not exist or be empty", {}},
+           {"--schema",
+            "FILE",
+            "",
+            "dataset.toml; else beside the data, else guessed",
+            {}}},
+          {"text", "json"}};
+}
+
+VerbInfo DiffVerb() {
+  return {"data diff",
+          "get data in",
+          "compare two versions of a table cell by cell",
+          {"stepslack data diff old.csv new.csv --key design,recipe"},
+          {{"A", "", "", "table as it was", {}},
+           {"B", "", "", "table as it is", {}},
+           {"--key",
+            "COLUMN,...",
+            "",
+            "what a row is known by; else its id, or its content",
+            {}},
+           {"--schema",
+            "FILE",
+            "",
+            "dataset.toml; else beside the data, else guessed",
+            {}}},
+          {"text", "json"}};
+}
+
 }  // namespace
 
 std::vector<VerbInfo> DataVerbs() {
@@ -176,6 +227,9 @@ std::vector<VerbInfo> DataVerbs() {
       DoomedVerb(),
       SplitVerb(),
       ShowVerb(),
+      CleanVerb(),
+      IngestVerb(),
+      DiffVerb(),
   };
 }
 

@@ -306,7 +306,10 @@ base::Result<RowSplit> SplitRows(const Table& table, const RowSplitOptions& opti
   if (group != nullptr) split.options.group = group->name;
   SS_TRY(const RowIds ids, IdsOf(table));
   if (ids.column.empty()) {
-    split.notes.push_back("no id column: ids are row numbers from 0");
+    split.notes.push_back(
+        "no id column: ids are row numbers from 0, so the file belongs to this order "
+        "of "
+        "rows");
   }
   int64_t without = 0;
   const int width = static_cast<int>(std::to_string(table.rows).size());

@@ -106,7 +106,9 @@ base::Json ToJson(const RowSplit& split) {
 std::string Describe(const RowSplit& split) {
   std::string text = fmt::format("{} rows by {}, seed {}: ", split.items.size(),
                                  ToString(split.options.policy), split.options.seed);
-  text += fmt::format("{} units that stay together\n", split.groups);
+  text += split.options.policy == RowPolicy::kTime
+              ? "rows of one time stay together\n"
+              : fmt::format("{} units that stay together\n", split.groups);
   const auto add = [&](const std::string& name, const PartSize& size) {
     text +=
         fmt::format("  {:<10} {:>9} rows ({:.1f} %), {} groups\n", name, size.rows,

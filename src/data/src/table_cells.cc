@@ -45,6 +45,13 @@ std::string CellText(const Column& column, int64_t row) {
   return "";
 }
 
+std::string Shortened(std::string_view text, size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U)
+    --bytes;
+  return std::string(text.substr(0, bytes));
+}
+
 void AppendCsvCell(std::string_view text, bool first, std::string& out) {
   if (!first) out += ',';
   if (text.find_first_of(",;\t\"\r\n") == std::string_view::npos) {
@@ -96,15 +103,31 @@ base::Result<const Column*> ChooseColumn(const Table& table, std::string_view na
 }
 
 base::Result<RowIds> IdsOf(const Table& table, std::string_view column) {
-  SS_TRY(const Column* const id, ChooseColumn(table, column, ColumnRole::kId));
+  std::vector<const Column*> parts;
+  if (column.empty() || table.Find(column) != nullptr) {
+    SS_TRY(const Column* const id, ChooseColumn(table, column, ColumnRole::kId));
+    if (id != nullptr) parts.push_back(id);
+  } else {
+    for (const std::string_view name : base::Split(column, ',')) {
+      SS_TRY(const Column* const id, ChooseColumn(table, name, ColumnRole::kId));
+      if (id != nullptr) parts.push_back(id);
+    }
+  }
   RowIds out;
-  if (id != nullptr) out.column = id->name;
+  for (const Column* part : parts) {
+    out.column += (out.column.empty() ? "" : ",") + part->name;
+  }
   std::unordered_set<std::string> seen;
   int64_t bad = 0, first = 0;
   for (int64_t row = 0; row < table.rows; ++row) {
-    out.ids.push_back(id == nullptr ? std::to_string(row) : CellText(*id, row));
-    const bool missing = id != nullptr && MissingAt(*id, row) != Missing::kPresent;
-    if (seen.insert(out.ids.back()).second && !missing) continue;
+    std::string id = parts.empty() ? std::to_string(row) : "";
+    bool missing = false;
+    for (const Column* part : parts) {
+      id += (part == parts[0] ? "" : ",") + CellText(*part, row);
+      missing = missing || MissingAt(*part, row) != Missing::kPresent;
+    }
+    out.ids.push_back(id);
+    if (seen.insert(std::move(id)).second && !missing) continue;
     if (bad++ == 0) first = row;
   }
   if (bad == 0) return out;

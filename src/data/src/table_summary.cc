@@ -51,7 +51,7 @@ void AddTexts(const Column& column, int64_t rows, ColumnSummary& out) {
   for (size_t i = 0; i < std::min(kExamples, order.size()); ++i) {
     const std::string& text = column.texts[order[i]];
     const bool longer = text.size() > 24;
-    out.examples.push_back(fmt::format("{}{} ({})", text.substr(0, 24),
+    out.examples.push_back(fmt::format("{}{} ({})", Shortened(text, 24),
                                        longer ? ".." : "", counts[order[i]]));
   }
 }

@@ -22,6 +22,9 @@ std::string_view ToString(Missing missing);
 // its kind of missing.
 std::string CellText(const Column& column, int64_t row);
 
+// At most `bytes` of UTF-8 text, cut between characters.
+std::string Shortened(std::string_view text, size_t bytes);
+
 // One cell more on the line `out`, quoted where RFC 4180 asks for it.
 void AppendCsvCell(std::string_view text, bool first, std::string& out);
 // The header and those rows; `extra` adds a last column of that name.
@@ -34,8 +37,9 @@ std::string CsvOf(const Table& table, const std::vector<int64_t>& rows,
 base::Result<const Column*> ChooseColumn(const Table& table, std::string_view name,
                                          ColumnRole role);
 
-// The id of every row: of the id column, else the number of the row from 0. DATA-0341
-// an id is missing or occurs twice.
+// The id of every row: of the column (or columns, "design,recipe"), else of the id
+// column, else the number of the row from 0. DATA-0341 an id is missing or occurs
+// twice.
 struct RowIds {
   std::string column;  // "" for row numbers
   std::vector<std::string> ids;
