@@ -83,6 +83,7 @@ std::vector<VerbInfo> DataVerbs() {
         {"--count", "N", "64", "samples", {}},
         {"--tech", "NAME", "osu035", "cell library of qor", {"osu035", "osu018"}},
         {"--resume", "", "", "qor, pnr: go on with a run that was stopped or killed", {}},
+        {"--layers", "N", "4", "pnr: metal layers for wires", {"4", "3", "2"}},
         {"--tiles", "N", "64", "side of a map, 16 to 256", {}},
         {"--temperature", "C", "25", "corner: of the metal (copper)", {}},
         {"--current-factor", "X", "1", "corner: all currents times this", {}}},

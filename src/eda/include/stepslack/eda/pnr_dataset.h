@@ -23,6 +23,7 @@ struct PnrOptions {
   bool resume = false;  // go on with what `out` has of an earlier run
   int threads = 1;
   double timeout_s = 300;  // of one run of one tool
+  int route_layers = 4;    // metal layers for wires, 2 to 4: fewer are more congested
   // Programs (names on PATH or paths) and the folders of qflow's translators and of the
   // technology; designs: empty for the generators'.
   std::string yosys = "yosys";
