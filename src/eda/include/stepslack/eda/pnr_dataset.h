@@ -55,8 +55,7 @@ struct PnrReport {
 // that a killed run that is resumed repeats only what it was in the midst of.
 // `progress` may be empty. Errors: EDA-0106 stopped, EDA-0107 a tool is absent,
 // EDA-0260 a file of qflow or of the technology is absent, EDA-0261 an option out of
-// range, EDA-0262 `out` is in use,
-// EDA-0263 too few or too many layers.
+// range, EDA-0262 `out` is in use, EDA-0263 too few or too many layers.
 base::Result<PnrReport> MakePnr(
     const PnrOptions& options,
     const std::function<void(int64_t done, int64_t total)>& progress,
