@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "stepslack/base/json.h"
+#include "stepslack/base/text.h"
 #include "stepslack/eda/pnr_dataset.h"
 
 namespace stepslack::cli {
@@ -46,6 +47,8 @@ base::Result<CommandResult> MakePnrData(const Arguments& arguments,
   options.out = out;
   options.resume = arguments.Has("--resume");
   options.threads = context.threads;
+  options.route_layers =
+      static_cast<int>(base::ParseInt(arguments.Value("--layers")).value_or(4));
   if (arguments.Value("--tech") != "osu035") {
     return base::Fail("CLI-0310", base::ExitCode::kUsage,
                       "pnr is made with osu035 only",

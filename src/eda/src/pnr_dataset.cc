@@ -36,6 +36,11 @@ base::Status CheckOptions(const PnrOptions& options, size_t designs) {
                       "congestion data",
                       fmt::format("choose a count from 1 to {}", most));
   }
+  if (options.route_layers < 2 || options.route_layers > 4) {
+    return base::Fail("EDA-0263", ExitCode::kUsage,
+                      fmt::format("{} routing layers", options.route_layers),
+                      "congestion data", "choose 2, 3 or 4");
+  }
   std::error_code ignored;
   if (base::PathExists(options.out) && !options.resume &&
       !std::filesystem::is_empty(options.out, ignored)) {
@@ -216,10 +221,12 @@ base::Result<PnrReport> MakePnr(const PnrOptions& options,
   around.folder = scratch.path();
   around.timeout_s = options.timeout_s;
   around.stop = stop;
+  around.route_layers = options.route_layers;
   SS_TRY(around.tools, FindTools(options, around.folder));
   SS_TRY(around.technology, FindTechnology(options));
   SS_RETURN_IF_ERROR(base::MakeFolders(JoinPath(options.out, "cache")));
-  std::string common = fmt::format("pnr/1\n{}\n{}\n{}\n", around.tools.scripts_digest,
+  std::string common = fmt::format("pnr/1\n{}\n{}\n{}\n{}\n", options.route_layers,
+                                   around.tools.scripts_digest,
                                    around.technology.digest, options.timeout_s);
   for (const Tool* tool : {&around.tools.yosys, &around.tools.graywolf,
                            &around.tools.qrouter, &around.tools.tclsh}) {

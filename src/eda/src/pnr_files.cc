@@ -116,6 +116,7 @@ std::string PnrLineage(const PnrOptions& options, const PnrSurroundings& around,
   stage.parameters.Set("seed", options.seed)
       .Set("count", options.count)
       .Set("technology", "osu035")
+      .Set("route_layers", options.route_layers)
       .Set("timeout_s", options.timeout_s)
       .Set("tools", std::move(versions))
       .Set("outcomes", std::move(outcomes))

@@ -11,7 +11,6 @@ namespace stepslack::eda {
 namespace {
 
 constexpr const char* kBuffer = "BUFX2";
-constexpr int kRouteLayers = 4;
 
 // The flow of one sample; every step says whether the next one has what it needs.
 class Flow {
@@ -116,8 +115,8 @@ class Flow {
                 "d.info", sample_.placement));
     if (!info) return false;
     SS_TRY(const bool def,
-           Translate("place2def", {"d", "FILL", fmt::format("{}", kRouteLayers)},
-                     "d.def"));
+           Translate("place2def",
+                     {"d", "FILL", fmt::format("{}", around_.route_layers)}, "d.def"));
     if (!def) return false;
     SS_TRY(const bool spaced,
            Translate("addspacers", {"-stripe", "5", "150", "PG", "d", lef, "FILL"},
@@ -141,12 +140,12 @@ class Flow {
   base::Result<bool> Route() {
     std::string obstructions;
     if (const auto text = base::ReadFile(scratch_.File("d.obs"))) obstructions = *text;
-    SS_RETURN_IF_ERROR(
-        Write("route.cfg",
-              fmt::format("verbose 1\nread_lef {}\ncatch {{layers {}}}\n"
-                          "via stack all\nvdd vdd\ngnd gnd\n{}\nread_def d.def\n"
-                          "qrouter::standard_route d_route.def false\nquit\n",
-                          around_.technology.lef_path, kRouteLayers, obstructions)));
+    SS_RETURN_IF_ERROR(Write(
+        "route.cfg",
+        fmt::format("verbose 1\nread_lef {}\ncatch {{layers {}}}\n"
+                    "via stack all\nvdd vdd\ngnd gnd\n{}\nread_def d.def\n"
+                    "qrouter::standard_route d_route.def false\nquit\n",
+                    around_.technology.lef_path, around_.route_layers, obstructions)));
     SS_TRY(const ToolEnd end,
            Call("qrouter", {around_.tools.qrouter.path, "-nog", "-s", "route.cfg"},
                 sample_.routing));

@@ -36,6 +36,7 @@ struct PnrSurroundings {
   PnrTechnology technology;
   std::string folder;  // for files between the tools; names without blanks
   double timeout_s = 300;
+  int route_layers = 4;
   const std::atomic<bool>* stop = nullptr;
 };
 

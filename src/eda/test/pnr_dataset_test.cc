@@ -167,5 +167,13 @@ TEST(PnrDataset, CountBeyondAllPlacementsIsRefused) {
   EXPECT_EQ(report.error().id, "EDA-0261");
 }
 
+TEST(PnrDataset, FiveRoutingLayersAreRefused) {
+  PnrOptions options{.count = 1, .out = "/nowhere/pnr"};
+  options.route_layers = 5;
+  const auto report = MakePnr(options, {}, nullptr);
+  ASSERT_FALSE(report.has_value());
+  EXPECT_EQ(report.error().id, "EDA-0263");
+}
+
 }  // namespace
 }  // namespace stepslack::eda

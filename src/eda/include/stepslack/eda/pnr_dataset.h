@@ -23,6 +23,7 @@ struct PnrOptions {
   bool resume = false;  // go on with what `out` has of an earlier run
   int threads = 1;
   double timeout_s = 300;  // of one run of one tool
+  int route_layers = 4;    // metal layers for wires, 2 to 4: fewer are more congested
   // Programs (names on PATH or paths) and the folders of qflow's translators and of the
   // technology; designs: empty for the generators'.
   std::string yosys = "yosys";
@@ -54,7 +55,7 @@ struct PnrReport {
 // that a killed run that is resumed repeats only what it was in the midst of.
 // `progress` may be empty. Errors: EDA-0106 stopped, EDA-0107 a tool is absent,
 // EDA-0260 a file of qflow or of the technology is absent, EDA-0261 an option out of
-// range, EDA-0262 `out` is in use.
+// range, EDA-0262 `out` is in use, EDA-0263 too few or too many layers.
 base::Result<PnrReport> MakePnr(
     const PnrOptions& options,
     const std::function<void(int64_t done, int64_t total)>& progress,
