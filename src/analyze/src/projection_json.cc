@@ -26,6 +26,7 @@ Json Of(const FamilyProjection& family, const Prediction& prediction) {
   json.Set("world_size", prediction.world_size);
   json.Set("global_batch", prediction.global_batch);
   json.Set("batch_assumed", prediction.batch_assumed);
+  json.Set("batch_basis", prediction.batch_basis);
   json.Set("step_time_s", Of(prediction.step_seconds));
   json.Set("throughput", Of(prediction.throughput));
   json.Set("unit", family.family.unit + "/s");
@@ -105,6 +106,10 @@ std::string Notes(const FamilyProjection& family, const std::string& mark) {
     text += fmt::format("{}knee: below the smallest measured\n", mark);
   }
   for (const Prediction& p : family.predictions) {
+    if (p.batch_assumed) {
+      text += fmt::format("{}{} workers: batch assumed, {}; tell it with --batch\n",
+                          mark, p.world_size, p.batch_basis);
+    }
     if (p.failures) {
       text +=
           fmt::format("{}{} workers: checkpoint every {}, failures cost {} %\n", mark,
