@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace stepslack::analyze {
@@ -20,11 +19,9 @@ constexpr double kSamplesDrift = 0.15;  // of the log, each doubling of an unkno
 // d log S / d log B where the families that held their batch first moved it: 0.18 to
 // 0.45, mean 0.32 (docs/projection.md).
 constexpr double kSamplesGrowth = 1.0 / 3;
-// d log B / d log N when nobody tells the batch, chosen by leaving scales out. The
-// trend of the measured batches predicts the next one worse than this constant.
-constexpr double kBatchGrowth = 0.25;
 // Below this many samples a worker, a sample is already divided among workers.
 constexpr double kDividedSample = 0.5;
+constexpr int kBisections = 60;
 
 enum FormId { kConstant, kLog, kLogConstant, kQuarter, kThird, kForms };
 constexpr std::array<std::string_view, kForms> kNames = {
@@ -151,12 +148,18 @@ base::Result<ScaleModel> ScaleModel::Fit(std::span<const ScalePoint> points) {
   model.largest_ = model.points_.back().world_size;
 
   const size_t rows = model.points_.size();
-  std::vector<double> y(rows), weight(rows);
+  std::vector<double> y(rows), weight(rows), per_sample(rows), sample_weight(rows);
+  std::vector<std::vector<double>> serial;
   for (size_t r = 0; r < rows; ++r) {
     const ScalePoint& p = model.points_[r];
     y[r] = p.step_seconds;
     weight[r] = 1 / (y[r] * y[r]);
+    per_sample[r] = p.step_seconds / p.global_batch;
+    sample_weight[r] = 1 / (per_sample[r] * per_sample[r]);
+    serial.push_back({1, 1 / static_cast<double>(p.world_size)});
   }
+  const auto amdahl = NonNegativeLeastSquares(serial, per_sample, sample_weight);
+  model.amdahl_ = {amdahl[0], amdahl[1]};
 
   double squares = 0;
   for (int form = 0; form < kForms; ++form) {
@@ -212,6 +215,21 @@ double ScaleModel::BatchAt(double world_size) const {
   return batch;
 }
 
+double ScaleModel::AmdahlThroughput(double world_size) const {
+  return 1 / (amdahl_[0] + amdahl_[1] / world_size);
+}
+
+// The throughput grows with the batch.
+double ScaleModel::BatchWithRate(double world_size, double rate, double low,
+                                 double high) const {
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = std::sqrt(low * high);
+    const bool below = middle / StepSeconds(world_size, middle).value < rate;
+    (below ? low : high) = middle;
+  }
+  return std::sqrt(low * high);
+}
+
 AssumedBatch ScaleModel::BatchAssumedAt(double world_size) const {
   const auto above = std::ranges::find_if(points_, [&](const ScalePoint& p) {
     return static_cast<double>(p.world_size) >= world_size;
@@ -234,8 +252,8 @@ AssumedBatch ScaleModel::BatchAssumedAt(double world_size) const {
     return {weak, low, high,
             "the per-rank batch of the nearest scale: less than half a sample"};
   }
-  return {end.global_batch * std::pow(growth, kBatchGrowth), low, high,
-          "that of the nearest scale, growing as N^(1/4)"};
+  return {BatchWithRate(world_size, AmdahlThroughput(world_size), low, high), low, high,
+          "the one that has the throughput of Amdahl's law"};
 }
 
 double SamplesModel::Samples(double batch) const {

@@ -34,6 +34,7 @@ TEST(ScaleModel, EveryFormAgreesWhenCommunicationIsFree) {
   ASSERT_TRUE(model.has_value());
   const Interval80 step = model->StepSeconds(16, 128);
   EXPECT_NEAR(step.value, 0.08, 1e-9);
+  EXPECT_NEAR(model->AmdahlThroughput(16), 1600, 1e-3);
   // One doubling past: deviation sqrt(0.03^2 + 0.02^2), 1.6 of them.
   EXPECT_NEAR(std::log(step.high / step.value), 1.6 * std::hypot(0.03, 0.02), 1e-6);
 }
@@ -95,16 +96,17 @@ TEST(Project, GivesTimeToTargetFromSamplesAndThroughput) {
   EXPECT_NEAR(*p.energy_kwh, 32 * 0.3 * p.ttt_min->range.value / 60, 1e-9);
 }
 
-TEST(Project, WithoutABatchItGrowsSlowlyAndTheIntervalSpansStrongAndWeakScaling) {
+TEST(Project,
+     WithoutABatchTheThroughputIsAmdahlsAndTheIntervalSpansStrongAndWeakScaling) {
   ScaleFamily family;
   family.points = {Exact(4, 256), Exact(8, 256)};
   ProjectOptions options;
   options.world_sizes = {128};
   const Prediction p = Project({family}, options).families[0].predictions[0];
   EXPECT_TRUE(p.batch_assumed);
-  EXPECT_NE(p.batch_basis.find("N^(1/4)"), std::string::npos);
-  EXPECT_NEAR(p.global_batch, 512, 1e-9);  // 16 times the workers, twice the batch
+  EXPECT_NE(p.batch_basis.find("Amdahl"), std::string::npos);
   const auto model = ScaleModel::Fit(family.points);
+  EXPECT_NEAR(p.throughput.range.value / model->AmdahlThroughput(128), 1, 1e-9);
   EXPECT_DOUBLE_EQ(p.throughput.range.low, 256 / model->StepSeconds(128, 256).high);
   EXPECT_DOUBLE_EQ(p.throughput.range.high, 4096 / model->StepSeconds(128, 4096).low);
   ASSERT_TRUE(p.ttt_min);

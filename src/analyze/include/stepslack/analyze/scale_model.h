@@ -2,6 +2,7 @@
 // fitted to two or more measured scales. Formulas and limits: docs/projection.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -72,15 +73,22 @@ class ScaleModel {
   int64_t largest() const { return largest_; }
   // The batch measured at the largest world size (at `world_size` when measured there).
   double BatchAt(double world_size) const;
-  // Where nobody tells the batch. Past the largest scale (below the smallest): between
-  // its own (strong scaling) and its per-rank batch (weak), B ~ N^(1/4); weak when a
-  // worker has less than half a sample there. Between two scales: by log B over log N.
+  // Samples a second whatever the batch: 1/X = a + p/N (Amdahl).
+  double AmdahlThroughput(double world_size) const;
+
+  // Where nobody tells the batch. Past the largest scale (below the smallest): the one
+  // with the throughput of Amdahl's law, held between that of the scale itself (strong
+  // scaling) and its per-rank batch (weak); weak when a worker has less than half a
+  // sample there. Between two scales: by log B over log N.
   AssumedBatch BatchAssumedAt(double world_size) const;
   bool Measured(double world_size) const;
 
  private:
+  double BatchWithRate(double world_size, double rate, double low, double high) const;
+
   std::vector<ScalePoint> points_;  // by world size
   std::vector<FittedForm> forms_;
+  std::array<double, 2> amdahl_{};
   double misfit_ = 0;
   int64_t smallest_ = 0;
   int64_t largest_ = 0;
