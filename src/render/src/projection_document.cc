@@ -61,14 +61,14 @@ void AddCharts(const FamilyProjection& family, Section& section) {
 Table PredictionTable(const FamilyProjection& family) {
   Table table{"Predictions",
               {"workers", "batch", "s a step", family.family.unit + "/s",
-               "min to target", "extrapolated", "batch assumed", "remark"},
+               "min to target", "extrapolated", "batch assumed"},
               {}};
   for (const Prediction& p : family.predictions) {
-    table.rows.push_back(
-        {static_cast<double>(p.world_size), p.global_batch, Range(p.step_seconds),
-         Range(p.throughput), p.ttt_min ? Range(*p.ttt_min) : std::string("not known"),
-         std::string(p.step_seconds.extrapolated ? "yes" : "no"),
-         p.batch_assumed ? p.batch_basis : std::string("no"), p.reason});
+    table.rows.push_back({static_cast<double>(p.world_size), p.global_batch,
+                          Range(p.step_seconds), Range(p.throughput),
+                          p.ttt_min ? Range(*p.ttt_min) : std::string("not known"),
+                          std::string(p.step_seconds.extrapolated ? "yes" : "no"),
+                          std::string(p.batch_assumed ? "yes" : "no")});
   }
   return table;
 }
@@ -87,8 +87,8 @@ Document ProjectionDocument(const analyze::ProjectionReport& report) {
                         ? fmt::format("{} measured points; {}.",
                                       family.family.points.size(), family.family.basis)
                         : fmt::format("No projection: {}.", family.no_projection)};
-    if (family.knee) {
-      section.text.push_back(fmt::format("Knee: {} workers.", *family.knee));
+    for (std::string& note : analyze::ProjectionNotes(family)) {
+      section.text.push_back(std::move(note) + ".");
     }
     if (family.no_projection.empty()) {
       if (document.sections.size() < kMostFamilies) AddCharts(family, section);

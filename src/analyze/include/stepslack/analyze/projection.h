@@ -109,6 +109,7 @@ FailureLoss YoungDaly(double mtbf_seconds, double checkpoint_seconds,
 // high, extrapolated}, ...}; families[]{name, points, forms, knee, ...}.
 base::Json ToJson(const ProjectionReport& report);
 std::string ProjectionText(const ProjectionReport& report);
-std::string ProjectionMarkdown(const ProjectionReport& report);
+// Critical batch, knee, assumptions, failures, energy and cost: a line each.
+std::vector<std::string> ProjectionNotes(const FamilyProjection& family);
 
 }  // namespace stepslack::analyze
