@@ -10,60 +10,55 @@ namespace stepslack::analyze {
 namespace {
 
 constexpr double kFactor80 = 1.6;  // as of ScaleModel, for time to accuracy
-constexpr int kBisections = 60;
 constexpr double kTokensOfGpt3 = 2048;
-
-double Relative(double high, double value) { return std::log(high / value); }
-
-// The batch at which the model has this throughput, between two batches.
-double BatchFor(const ScaleModel& model, double n, double throughput, double low,
-                double high) {
-  if (low > high) std::swap(low, high);
-  for (int i = 0; i < kBisections; ++i) {
-    const double middle = std::sqrt(low * high);
-    const double rate = middle / model.StepSeconds(n, middle).value;
-    (rate < throughput ? low : high) = middle;
-  }
-  return std::sqrt(low * high);
-}
 
 struct Rates {
   double batch = 0;
+  double low_batch = 0, high_batch = 0;  // equal to `batch` when it is told
+  double log_half = 0;                   // of the step time at one batch
   Interval80 step;
   Interval80 throughput;
+  std::string_view basis;
 };
 
 Rates AtBatch(const ScaleModel& model, double n, double batch) {
   const Interval80 step = model.StepSeconds(n, batch);
-  return {batch, step, {batch / step.value, batch / step.high, batch / step.low}};
+  return {batch, batch,
+          batch, std::log(step.high / step.value),
+          step,  {batch / step.value, batch / step.high, batch / step.low},
+          {}};
 }
 
+// Step time and throughput grow with the batch: the bounds are those of its bounds.
 Rates WithoutBatch(const ScaleModel& model, double n) {
-  const double held = model.BatchAt(n);
-  if (model.Measured(n)) return AtBatch(model, n, held);
-  const auto [below, above] = model.PlausibleBatches(n);
-  const Rates strong = AtBatch(model, n, below);
-  const Rates weak = AtBatch(model, n, above);
-  const auto [low, high] = std::minmax(strong.throughput.value, weak.throughput.value);
-  Rates rates;
-  const double middle = std::clamp(model.AmdahlThroughput(n), low, high);
-  rates.batch = BatchFor(model, n, middle, strong.batch, weak.batch);
-  rates.throughput = {middle, std::min(strong.throughput.low, weak.throughput.low),
-                      std::max(strong.throughput.high, weak.throughput.high)};
-  const double step = rates.batch / middle;
-  rates.step = {step, std::min(strong.step.low, weak.step.low),
-                std::max(strong.step.high, weak.step.high)};
+  if (model.Measured(n)) return AtBatch(model, n, model.BatchAt(n));
+  const AssumedBatch assumed = model.BatchAssumedAt(n);
+  const Rates low = AtBatch(model, n, assumed.low);
+  const Rates high = AtBatch(model, n, assumed.high);
+  Rates rates = AtBatch(model, n, assumed.value);
+  rates.basis = assumed.basis;
+  rates.low_batch = assumed.low;
+  rates.high_batch = assumed.high;
+  rates.step.low = low.step.low;
+  rates.step.high = high.step.high;
+  rates.throughput.low = low.throughput.low;
+  rates.throughput.high = high.throughput.high;
   return rates;
 }
 
-Predicted TimeToTarget(const SamplesModel& samples, const Rates& rates) {
-  const double minutes = samples.Samples(rates.batch) / rates.throughput.value / 60;
-  const double of_samples = kFactor80 * samples.LogDeviation(rates.batch);
-  const double up =
-      std::hypot(of_samples, Relative(rates.throughput.value, rates.throughput.low));
-  const double down =
-      std::hypot(of_samples, Relative(rates.throughput.high, rates.throughput.value));
-  return {{minutes, minutes * std::exp(-down), minutes * std::exp(up)}, false};
+// A larger batch takes more samples at a higher rate: the interval reaches over the
+// times at both bounds of the batch, widened by the errors of step and samples.
+Predicted TimeToTarget(const ScaleModel& model, const SamplesModel& samples, double n,
+                       const Rates& rates) {
+  const auto minutes = [&](double batch) {
+    return samples.Samples(batch) * model.StepSeconds(n, batch).value / batch / 60;
+  };
+  const double value = minutes(rates.batch);
+  const auto [low, high] =
+      std::minmax({value, minutes(rates.low_batch), minutes(rates.high_batch)});
+  const double half =
+      std::hypot(rates.log_half, kFactor80 * samples.LogDeviation(rates.batch));
+  return {{value, low * std::exp(-half), high * std::exp(half)}, false};
 }
 
 void AddCosts(const ProjectOptions& options, Prediction& prediction) {
@@ -104,6 +99,7 @@ Prediction PredictOne(const ScaleModel& model, const FamilyProjection& projectio
   if (options.batches.empty()) {
     rates = WithoutBatch(model, n);
     prediction.batch_assumed = !model.Measured(n);
+    prediction.batch_basis = rates.basis;
   } else {
     rates =
         AtBatch(model, n, options.batches[std::min(index, options.batches.size() - 1)]);
@@ -118,7 +114,7 @@ Prediction PredictOne(const ScaleModel& model, const FamilyProjection& projectio
        rates.throughput.high * units},
       beyond};
   if (projection.samples) {
-    prediction.ttt_min = TimeToTarget(*projection.samples, rates);
+    prediction.ttt_min = TimeToTarget(model, *projection.samples, n, rates);
     prediction.ttt_min->extrapolated = beyond;
     prediction.reason = projection.samples->reason;
   } else {

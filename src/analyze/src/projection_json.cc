@@ -26,6 +26,7 @@ Json Of(const FamilyProjection& family, const Prediction& prediction) {
   json.Set("world_size", prediction.world_size);
   json.Set("global_batch", prediction.global_batch);
   json.Set("batch_assumed", prediction.batch_assumed);
+  json.Set("batch_basis", prediction.batch_basis);
   json.Set("step_time_s", Of(prediction.step_seconds));
   json.Set("throughput", Of(prediction.throughput));
   json.Set("unit", family.family.unit + "/s");
@@ -90,39 +91,6 @@ std::string Batch(const Prediction& p) {
   return Human(p.global_batch) + (p.batch_assumed ? " (assumed)" : "");
 }
 
-std::string Notes(const FamilyProjection& family, const std::string& mark) {
-  std::string text;
-  if (family.samples && family.samples->critical_batch) {
-    text += fmt::format("{}critical batch {}\n", mark,
-                        Human(*family.samples->critical_batch));
-  }
-  if (family.samples && !family.samples->reason.empty()) {
-    text += fmt::format("{}{}\n", mark, family.samples->reason);
-  }
-  if (family.knee) {
-    text += fmt::format("{}knee: {} workers\n", mark, *family.knee);
-  } else if (family.no_projection.empty()) {
-    text += fmt::format("{}knee: below the smallest measured\n", mark);
-  }
-  for (const Prediction& p : family.predictions) {
-    if (p.failures) {
-      text +=
-          fmt::format("{}{} workers: checkpoint every {}, failures cost {} %\n", mark,
-                      p.world_size, base::HumanDuration(p.failures->interval_seconds),
-                      Human(100 * (p.failures->slowdown - 1)));
-    }
-    if (p.energy_kwh) {
-      text += fmt::format("{}{} workers: {} kWh to the target\n", mark, p.world_size,
-                          Human(*p.energy_kwh));
-    }
-    if (p.cost) {
-      text += fmt::format("{}{} workers: costs {} to the target\n", mark, p.world_size,
-                          Human(*p.cost));
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 Json ToJson(const ProjectionReport& report) {
@@ -143,6 +111,37 @@ Json ToJson(const ProjectionReport& report) {
   return json;
 }
 
+std::vector<std::string> ProjectionNotes(const FamilyProjection& family) {
+  std::vector<std::string> notes;
+  if (family.samples && family.samples->critical_batch) {
+    notes.push_back("critical batch " + Human(*family.samples->critical_batch));
+  }
+  if (family.samples && !family.samples->reason.empty()) {
+    notes.push_back(family.samples->reason);
+  }
+  if (family.knee) {
+    notes.push_back(fmt::format("knee: {} workers", *family.knee));
+  } else if (family.no_projection.empty()) {
+    notes.push_back("knee: below the smallest measured");
+  }
+  for (const Prediction& p : family.predictions) {
+    const auto add = [&](const std::string& text) {
+      notes.push_back(fmt::format("{} workers: {}", p.world_size, text));
+    };
+    if (p.batch_assumed) {
+      add(fmt::format("batch assumed, {}; tell it with --batch", p.batch_basis));
+    }
+    if (p.failures) {
+      add(fmt::format("checkpoint every {}, failures cost {} %",
+                      base::HumanDuration(p.failures->interval_seconds),
+                      Human(100 * (p.failures->slowdown - 1))));
+    }
+    if (p.energy_kwh) add(Human(*p.energy_kwh) + " kWh to the target");
+    if (p.cost) add(fmt::format("costs {} to the target", Human(*p.cost)));
+  }
+  return notes;
+}
+
 std::string ProjectionText(const ProjectionReport& report) {
   std::string text;
   for (const FamilyProjection& family : report.families) {
@@ -159,34 +158,12 @@ std::string ProjectionText(const ProjectionReport& report) {
           family.family.unit, Ttt(p),
           p.step_seconds.extrapolated ? ", extrapolated" : "");
     }
-    text += Notes(family, "  ");
+    for (const std::string& note : ProjectionNotes(family)) {
+      text += "  " + note + "\n";
+    }
   }
   for (const std::string& line : report.left_out) text += "left out: " + line + "\n";
   return text + "intervals: 80 %\n";
-}
-
-std::string ProjectionMarkdown(const ProjectionReport& report) {
-  std::string text = "# Projection\n\nIntervals hold 80 %.\n";
-  for (const FamilyProjection& family : report.families) {
-    text += fmt::format("\n## {}\n\n{} points; {}.\n\n", family.family.name,
-                        family.family.points.size(), family.family.basis);
-    if (!family.no_projection.empty()) {
-      text += fmt::format("No projection: {}.\n", family.no_projection);
-      continue;
-    }
-    text +=
-        "| workers | batch | s a step | per second | min to target | extrapolated |\n"
-        "|---|---|---|---|---|---|\n";
-    for (const Prediction& p : family.predictions) {
-      text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", p.world_size, Batch(p),
-                          Range(p.step_seconds), Range(p.throughput), Ttt(p),
-                          p.step_seconds.extrapolated ? "yes" : "no");
-    }
-    text += "\n" + Notes(family, "- ");
-  }
-  if (!report.left_out.empty()) text += "\n## Left out\n\n";
-  for (const std::string& line : report.left_out) text += "- " + line + "\n";
-  return text;
 }
 
 }  // namespace stepslack::analyze

@@ -16,6 +16,12 @@ constexpr double kFloor = 0.03;  // of the log, whatever the fit says
 constexpr double kDrift = 0.02;  // of the log, for each doubling past the measured
 constexpr double kFactor = 1.6;  // half width in deviations
 constexpr double kSamplesDrift = 0.15;  // of the log, each doubling of an unknown S(B)
+// d log S / d log B where the families that held their batch first moved it: 0.18 to
+// 0.45, mean 0.32 (docs/projection.md).
+constexpr double kSamplesGrowth = 1.0 / 3;
+// Below this many samples a worker, a sample is already divided among workers.
+constexpr double kDividedSample = 0.5;
+constexpr int kBisections = 60;
 
 enum FormId { kConstant, kLog, kLogConstant, kQuarter, kThird, kForms };
 constexpr std::array<std::string_view, kForms> kNames = {
@@ -195,10 +201,6 @@ Interval80 ScaleModel::StepSeconds(double world_size, double global_batch) const
   return {value, value * std::exp(-half), value * std::exp(half)};
 }
 
-double ScaleModel::AmdahlThroughput(double world_size) const {
-  return 1 / (amdahl_[0] + amdahl_[1] / world_size);
-}
-
 bool ScaleModel::Measured(double world_size) const {
   return std::ranges::any_of(points_, [&](const ScalePoint& p) {
     return static_cast<double>(p.world_size) == world_size;
@@ -213,16 +215,50 @@ double ScaleModel::BatchAt(double world_size) const {
   return batch;
 }
 
-std::pair<double, double> ScaleModel::PlausibleBatches(double world_size) const {
+double ScaleModel::AmdahlThroughput(double world_size) const {
+  return 1 / (amdahl_[0] + amdahl_[1] / world_size);
+}
+
+// The throughput grows with the batch.
+double ScaleModel::BatchWithRate(double world_size, double rate, double low,
+                                 double high) const {
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = std::sqrt(low * high);
+    const bool below = middle / StepSeconds(world_size, middle).value < rate;
+    (below ? low : high) = middle;
+  }
+  return std::sqrt(low * high);
+}
+
+AssumedBatch ScaleModel::BatchAssumedAt(double world_size) const {
   const auto above = std::ranges::find_if(points_, [&](const ScalePoint& p) {
     return static_cast<double>(p.world_size) >= world_size;
   });
   if (above != points_.end() && above != points_.begin()) {
-    return {std::prev(above)->global_batch, above->global_batch};
+    const ScalePoint& below = *std::prev(above);
+    const double from = static_cast<double>(below.world_size);
+    const double share = std::log(world_size / from) /
+                         std::log(static_cast<double>(above->world_size) / from);
+    const double batch =
+        below.global_batch * std::pow(above->global_batch / below.global_batch, share);
+    const auto [low, high] = std::minmax(below.global_batch, above->global_batch);
+    return {batch, low, high, "between those of the scales around it"};
   }
   const ScalePoint& end = above == points_.end() ? points_.back() : points_.front();
-  return {end.global_batch,
-          end.global_batch * world_size / static_cast<double>(end.world_size)};
+  const double growth = world_size / static_cast<double>(end.world_size);
+  const double weak = end.global_batch * growth;
+  const auto [low, high] = std::minmax(end.global_batch, weak);
+  if (end.global_batch / static_cast<double>(end.world_size) < kDividedSample) {
+    return {weak, low, high,
+            "the per-rank batch of the nearest scale: less than half a sample"};
+  }
+  return {BatchWithRate(world_size, AmdahlThroughput(world_size), low, high), low, high,
+          "the one that has the throughput of Amdahl's law"};
+}
+
+double SamplesModel::Samples(double batch) const {
+  if (!held) return intercept + slope * batch;
+  return intercept * std::pow(std::max(batch / reference_batch, 1.0), kSamplesGrowth);
 }
 
 double SamplesModel::LogDeviation(double batch) const {
@@ -253,7 +289,9 @@ std::optional<SamplesModel> FitSamples(std::span<const ScalePoint> points) {
   if (largest < 1.05 * smallest) {
     model.held = true;
     model.intercept = std::exp(logs / n);
-    model.reason = "the batch does not vary: no critical batch, samples are held";
+    model.reason =
+        "the batch does not vary: no critical batch; above it samples are assumed to "
+        "grow as its cube root";
   } else {
     model.intercept = c[0];
     model.slope = c[1];

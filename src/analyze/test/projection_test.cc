@@ -34,9 +34,9 @@ TEST(ScaleModel, EveryFormAgreesWhenCommunicationIsFree) {
   ASSERT_TRUE(model.has_value());
   const Interval80 step = model->StepSeconds(16, 128);
   EXPECT_NEAR(step.value, 0.08, 1e-9);
+  EXPECT_NEAR(model->AmdahlThroughput(16), 1600, 1e-3);
   // One doubling past: deviation sqrt(0.03^2 + 0.02^2), 1.6 of them.
   EXPECT_NEAR(std::log(step.high / step.value), 1.6 * std::hypot(0.03, 0.02), 1e-6);
-  EXPECT_NEAR(model->AmdahlThroughput(16), 1600, 1e-3);
 }
 
 TEST(ScaleModel, ALogarithmicLawIsMetWithinTheSpreadOfTheForms) {
@@ -67,13 +67,14 @@ TEST(FitSamples, FindsTheCriticalBatchThatMadeTheSamples) {
   EXPECT_NEAR(model->Samples(2048), 5000, 1e-6);
 }
 
-TEST(FitSamples, AbstainsWhenTheBatchDoesNotVary) {
+TEST(FitSamples, GrowsAsTheCubeRootWhenTheBatchDidNotVary) {
   const std::vector<ScalePoint> points = {Exact(4, 512), Exact(8, 512)};
   const auto model = FitSamples(points);
   ASSERT_TRUE(model.has_value());
   EXPECT_FALSE(model->critical_batch);
   EXPECT_NE(model->reason.find("does not vary"), std::string::npos);
-  EXPECT_NEAR(model->Samples(4096), 2000, 1e-9);
+  EXPECT_NEAR(model->Samples(4096), 4000, 1e-9);
+  EXPECT_NEAR(model->Samples(256), 2000, 1e-9);
 }
 
 TEST(Project, GivesTimeToTargetFromSamplesAndThroughput) {
@@ -95,18 +96,39 @@ TEST(Project, GivesTimeToTargetFromSamplesAndThroughput) {
   EXPECT_NEAR(*p.energy_kwh, 32 * 0.3 * p.ttt_min->range.value / 60, 1e-9);
 }
 
-TEST(Project, WithoutABatchTheIntervalSpansStrongAndWeakScaling) {
+TEST(Project,
+     WithoutABatchTheThroughputIsAmdahlsAndTheIntervalSpansStrongAndWeakScaling) {
   ScaleFamily family;
   family.points = {Exact(4, 256), Exact(8, 256)};
   ProjectOptions options;
-  options.world_sizes = {32};
+  options.world_sizes = {128};
   const Prediction p = Project({family}, options).families[0].predictions[0];
   EXPECT_TRUE(p.batch_assumed);
-  EXPECT_GE(p.global_batch, 256);
-  EXPECT_LE(p.global_batch, 1024);
+  EXPECT_NE(p.batch_basis.find("Amdahl"), std::string::npos);
   const auto model = ScaleModel::Fit(family.points);
-  EXPECT_DOUBLE_EQ(p.throughput.range.low, 256 / model->StepSeconds(32, 256).high);
-  EXPECT_DOUBLE_EQ(p.throughput.range.high, 1024 / model->StepSeconds(32, 1024).low);
+  EXPECT_NEAR(p.throughput.range.value / model->AmdahlThroughput(128), 1, 1e-9);
+  EXPECT_DOUBLE_EQ(p.throughput.range.low, 256 / model->StepSeconds(128, 256).high);
+  EXPECT_DOUBLE_EQ(p.throughput.range.high, 4096 / model->StepSeconds(128, 4096).low);
+  ASSERT_TRUE(p.ttt_min);
+  EXPECT_LT(p.ttt_min->range.low, p.ttt_min->range.value);
+  EXPECT_GT(p.ttt_min->range.high, p.ttt_min->range.value);
+}
+
+TEST(ScaleModel, ADividedSampleKeepsThePerRankBatch) {
+  const std::vector<ScalePoint> points = {Exact(8, 8), Exact(64, 8)};
+  const auto model = ScaleModel::Fit(points);
+  ASSERT_TRUE(model.has_value());
+  EXPECT_NEAR(model->BatchAssumedAt(1024).value, 128, 1e-9);
+  EXPECT_NEAR(model->BatchAssumedAt(1024).low, 8, 1e-9);
+}
+
+TEST(ScaleModel, BetweenTwoScalesTheBatchLiesBetweenTheirs) {
+  const std::vector<ScalePoint> points = {Exact(4, 64), Exact(16, 256)};
+  const auto model = ScaleModel::Fit(points);
+  ASSERT_TRUE(model.has_value());
+  EXPECT_NEAR(model->BatchAssumedAt(8).value, 128, 1e-9);
+  EXPECT_NEAR(model->BatchAssumedAt(2).low, 32, 1e-9);  // weak scaling downwards
+  EXPECT_NEAR(model->BatchAssumedAt(2).high, 64, 1e-9);
 }
 
 TEST(YoungDaly, MatchesTheClosedFormByHand) {

@@ -6,6 +6,8 @@
 #include "stepslack/analyze/run_files.h"
 #include "stepslack/base/file.h"
 #include "stepslack/base/text.h"
+#include "stepslack/render/document.h"
+#include "stepslack/render/run_sets_report.h"
 
 namespace stepslack::cli {
 namespace {
@@ -114,11 +116,14 @@ base::Result<CommandResult> ProjectScales(const Arguments& arguments) {
   bool any = false;
   for (const auto& family : report.families) any |= !family.predictions.empty();
   const std::string format = arguments.Value("--format");
-  return CommandResult{.output = format == "json" ? ToJson(report).Dump() + "\n"
-                                 : format == "markdown"
-                                     ? analyze::ProjectionMarkdown(report)
-                                     : analyze::ProjectionText(report),
-                       .exit_code = any ? ExitCode::kOk : ExitCode::kFinding};
+  return CommandResult{
+      .output = format == "json" ? ToJson(report).Dump() + "\n"
+                : format == "markdown"
+                    ? render::RenderMarkdown(render::ProjectionDocument(report))
+                : format == "html"
+                    ? render::RenderHtml(render::ProjectionDocument(report))
+                    : analyze::ProjectionText(report),
+      .exit_code = any ? ExitCode::kOk : ExitCode::kFinding};
 }
 
 VerbInfo ProjectVerb() {
@@ -139,8 +144,7 @@ VerbInfo ProjectVerb() {
        {"--batch",
         "B[,B...]",
         "",
-        "global batch there; else the throughput of any plausible one, with a "
-        "wider interval",
+        "global batch there; else one is assumed (and said), with a wider interval",
         {}},
        {"--knee", "SHARE", "0.5", "marginal efficiency that a doubling must keep", {}},
        {"--mtbf-hours", "H", "", "mean time between failures of one worker", {}},
@@ -148,7 +152,7 @@ VerbInfo ProjectVerb() {
        {"--restart-s", "S", "300", "seconds to resume after a failure", {}},
        {"--watts", "W", "", "power of one worker: energy to the target", {}},
        {"--price", "P", "", "of one worker for an hour: cost to the target", {}}},
-      {"text", "json", "markdown"}};
+      {"text", "json", "markdown", "html"}};
 }
 
 }  // namespace stepslack::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "stepslack/analyze/trace_pyramid.h"
+#include "stepslack/render/run_sets_report.h"
 #include "stepslack/render/timeline_html.h"
 #include "stepslack/render/trace_report.h"
 
@@ -165,6 +166,11 @@ Document TraceDocument(const measure::TraceReport& report) {
                          CollectivesSection(report),
                          TablesSection(report, "kernel", "Kernels"),
                          TablesSection(report, "stream", "Streams")};
+  }
+  if (report.run_sets) {
+    for (Section& section : RunSetSections(*report.run_sets)) {
+      document.sections.push_back(std::move(section));
+    }
   }
   document.sections.push_back(MissingSection(report));
   return document;

@@ -69,6 +69,7 @@ struct Prediction {
   int64_t world_size = 0;
   double global_batch = 0;
   bool batch_assumed = false;
+  std::string batch_basis;  // what was assumed; empty when the batch is known
   Predicted step_seconds;
   Predicted throughput;              // unit a second
   std::optional<Predicted> ttt_min;  // absent: `reason`
@@ -96,8 +97,7 @@ struct ProjectionReport {
 };
 
 // Families that cannot be projected stay in the report with the reason. Without a batch
-// the throughput is Amdahl's, held between that of the measured batch (strong) and of
-// the measured per-rank batch (weak); the interval spans both.
+// one is assumed (ScaleModel::BatchAssumedAt); the intervals span its bounds.
 ProjectionReport Project(std::vector<ScaleFamily> families,
                          const ProjectOptions& options);
 
@@ -109,6 +109,7 @@ FailureLoss YoungDaly(double mtbf_seconds, double checkpoint_seconds,
 // high, extrapolated}, ...}; families[]{name, points, forms, knee, ...}.
 base::Json ToJson(const ProjectionReport& report);
 std::string ProjectionText(const ProjectionReport& report);
-std::string ProjectionMarkdown(const ProjectionReport& report);
+// Critical batch, knee, assumptions, failures, energy and cost: a line each.
+std::vector<std::string> ProjectionNotes(const FamilyProjection& family);
 
 }  // namespace stepslack::analyze

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "stepslack/base/result.h"
@@ -43,6 +42,14 @@ struct Interval80 {
   double high = 0;
 };
 
+// A global batch that nobody told, and the bounds it is believed to lie in.
+struct AssumedBatch {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+  std::string_view basis;  // what was assumed
+};
+
 // The geometric mean of five non-negative forms in the per-rank batch b and N: c b + d,
 // c b + d log2 N, c b + d log2 N + e, c b + d N^(1/4), c b + d N^(1/3), each fitted to
 // relative errors. One form alone wins on some families and loses on others; the mean
@@ -60,22 +67,25 @@ class ScaleModel {
   Interval80 StepSeconds(double world_size, double global_batch) const;
   double LogDeviation(double world_size) const;
 
-  // Samples a second when the batch is not known: 1/X = a + p/N (Amdahl).
-  double AmdahlThroughput(double world_size) const;
-
   const std::vector<FittedForm>& forms() const { return forms_; }
   double misfit() const { return misfit_; }  // rms of the logs over points and forms
   int64_t smallest() const { return smallest_; }
   int64_t largest() const { return largest_; }
   // The batch measured at the largest world size (at `world_size` when measured there).
   double BatchAt(double world_size) const;
-  // Between which global batches an unknown one lies. Past the largest scale: its own
-  // (strong scaling) to its per-rank batch (weak); between two scales: theirs; below
-  // the smallest: its per-rank batch to its own.
-  std::pair<double, double> PlausibleBatches(double world_size) const;
+  // Samples a second whatever the batch: 1/X = a + p/N (Amdahl).
+  double AmdahlThroughput(double world_size) const;
+
+  // Where nobody tells the batch. Past the largest scale (below the smallest): the one
+  // with the throughput of Amdahl's law, held between that of the scale itself (strong
+  // scaling) and its per-rank batch (weak); weak when a worker has less than half a
+  // sample there. Between two scales: by log B over log N.
+  AssumedBatch BatchAssumedAt(double world_size) const;
   bool Measured(double world_size) const;
 
  private:
+  double BatchWithRate(double world_size, double rate, double low, double high) const;
+
   std::vector<ScalePoint> points_;  // by world size
   std::vector<FittedForm> forms_;
   std::array<double, 2> amdahl_{};
@@ -90,11 +100,12 @@ struct SamplesModel {
   double intercept = 0;                  // a, samples
   double slope = 0;                      // a / Bcrit, samples a sample of the batch
   std::optional<double> critical_batch;  // absent: see `reason`
-  bool held = false;                     // one batch only: samples are held there
+  bool held = false;                     // one batch only: samples are known there
   double reference_batch = 0;            // the last one measured
   double log_deviation = 0;              // misfit and error of the points
   std::string reason;                    // why there is no critical batch
-  double Samples(double batch) const { return intercept + slope * batch; }
+  // Held: those of the one batch, and above it growing as its cube root.
+  double Samples(double batch) const;
   double LogDeviation(double batch) const;
 };
 // Absent when no point has samples.
