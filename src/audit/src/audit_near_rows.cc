@@ -113,11 +113,14 @@ NearPairs FindPairs(const AuditRows& rows, const std::vector<size_t>& columns,
                     double tolerance) {
   NearPairs found;
   std::vector<std::pair<uint64_t, int64_t>> buckets;
+  std::vector<std::array<uint64_t, kBands>> bands;
+  for (int64_t row = 0; row < rows.table->rows; ++row) {
+    bands.push_back(BandsOf(rows, columns, static_cast<size_t>(row), tolerance));
+  }
   for (size_t band = 0; band < kBands; ++band) {
     buckets.clear();
     for (int64_t row = 0; row < rows.table->rows; ++row) {
-      const auto bands = BandsOf(rows, columns, static_cast<size_t>(row), tolerance);
-      buckets.emplace_back(bands[band], row);
+      buckets.emplace_back(bands[static_cast<size_t>(row)][band], row);
     }
     std::ranges::sort(buckets);
     for (size_t start = 0, end; start < buckets.size(); start = end) {

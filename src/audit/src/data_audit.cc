@@ -12,6 +12,8 @@
 #include "stepslack/data/dataset_schema.h"
 #include "stepslack/data/ingest.h"
 #include "stepslack/data/table_source.h"
+#include "stepslack/data/table_stages.h"
+#include "stepslack/data/table_summary.h"
 
 namespace stepslack::audit {
 namespace {
@@ -96,6 +98,50 @@ base::Result<DataAudit> AuditRowsOf(const data::Table& table,
   return audit;
 }
 
+base::Result<DataAudit> AuditMapFolder(const std::string& path,
+                                       const AuditOptions& options) {
+  SS_TRY(const data::IngestResult read,
+         data::IngestFolder(path, {.threads = options.threads}));
+  SS_TRY(DataAudit audit, AuditMaps(read.collection, options));
+  audit.source = path;
+  for (const base::Error& problem : read.problems) {
+    audit.notes.push_back(base::OneLine(
+        fmt::format("{}: {} ({})", problem.id, problem.what, problem.where)));
+  }
+  for (const std::string& note : read.notes) audit.notes.push_back(note);
+  if (options.rebuild) {
+    ReportNotRun(audit, "lineage_rebuild",
+                 "a folder of maps has no stages to run again");
+  }
+  return audit;
+}
+
+// Do the recorded stages still give what they gave?
+base::Status AuditLineage(const std::string& path, DataAudit& audit) {
+  const std::string folder = base::IsFolder(path) ? path : base::ParentFolder(path);
+  SS_TRY(const data::Rebuild rebuild, data::RebuildLineage(folder));
+  const auto stages = static_cast<int64_t>(rebuild.stages.size());
+  if (rebuild.first_different.empty()) {
+    Report(audit, "lineage_rebuild", std::nullopt,
+           fmt::format("{} stages run again give the same digests", stages), stages);
+    return {};
+  }
+  Finding finding;
+  finding.kind = "lineage";
+  finding.rows = audit.rows;
+  finding.share = 1;
+  finding.share_of = "rows";
+  finding.metric_reason = "the data are not what their record says";
+  for (const data::RebuiltStage& stage : rebuild.stages) {
+    if (!stage.same()) finding.examples.push_back(stage.name + ": " + stage.reason);
+  }
+  finding.text = fmt::format("the first stage whose digest differs is {}",
+                             rebuild.first_different);
+  const std::string reason = finding.text;
+  Report(audit, "lineage_rebuild", std::move(finding), reason, stages);
+  return {};
+}
+
 std::string FindingText(const Finding& finding, const char* word) {
   std::string text;
   text += fmt::format("\n{} {}: {}\n", word, finding.id, base::OneLine(finding.text));
@@ -129,25 +175,14 @@ base::Result<DataAudit> AuditTable(const data::Table& table,
 base::Result<DataAudit> AuditData(const std::string& path,
                                   const AuditOptions& options) {
   const bool large = BytesOf(path) > options.most_bytes;
-  if (base::IsFolder(path) && !large) {
-    auto maps = data::IngestFolder(path, {.threads = options.threads});
-    if (maps) {
-      SS_TRY(DataAudit audit, AuditMaps(maps->collection, options));
-      audit.source = path;
-      for (const base::Error& problem : maps->problems) {
-        audit.notes.push_back(base::OneLine(
-            fmt::format("{}: {} ({})", problem.id, problem.what, problem.where)));
-      }
-      for (const std::string& note : maps->notes) audit.notes.push_back(note);
-      return audit;
-    }
-    // Not a folder of maps in a known layout: perhaps of tables.
-    if (maps.error().id != "DATA-0002") return tl::unexpected(maps.error());
-  }
+  SS_TRY(const bool maps, data::HoldsMaps(path));
+  if (maps && !large) return AuditMapFolder(path, options);
   if (large) return AuditInPieces(path, options);
   SS_TRY(const data::Table table, data::ReadTable(path, {.schema = options.schema}));
   SS_TRY(const int stage, DecisionStage(path, options));
-  return AuditRowsOf(table, options, stage);
+  SS_TRY(DataAudit audit, AuditRowsOf(table, options, stage));
+  if (options.rebuild) SS_RETURN_IF_ERROR(AuditLineage(path, audit));
+  return audit;
 }
 
 Json ToJson(const DataAudit& audit) {

@@ -5,21 +5,23 @@ namespace stepslack::cli {
 namespace {
 
 VerbInfo AuditVerb() {
-  return {"data audit",
-          "get data in",
-          "what in a data set or its split would flatter a model",
-          {"stepslack data audit qor.csv --split split.csv --label wc_delay",
-           "stepslack data audit maps/ --format json"},
-          {{"PATH", "", "", "a table, a folder of tables, or a folder of maps", {}},
-           {"--split", "FILE", "", "id,part as CSV or JSON, or a folder of lists", {}},
-           {"--group", "COLUMN", "", "leakage unit; else guessed by its name", {}},
-           {"--label", "COLUMN", "", "what is learned; else guessed by its name", {}},
-           {"--schema",
-            "FILE",
-            "",
-            "dataset.toml; else beside the data, else guessed",
-            {}}},
-          {"text", "json"}};
+  return {
+      "data audit",
+      "get data in",
+      "what in a data set or its split would flatter a model",
+      {"stepslack data audit qor.csv --split split.csv --label wc_delay",
+       "stepslack data audit maps/ --format json"},
+      {{"PATH", "", "", "a table, a folder of tables, or a folder of maps", {}},
+       {"--split", "FILE", "", "id,part as CSV or JSON, or a folder of lists", {}},
+       {"--group", "COLUMN", "", "leakage unit; else guessed by its name", {}},
+       {"--rebuild", "", "", "run the stages of lineage.json again and compare", {}},
+       {"--label", "COLUMN", "", "what is learned; else guessed by its name", {}},
+       {"--schema",
+        "FILE",
+        "",
+        "dataset.toml; else beside the data, else guessed",
+        {}}},
+      {"text", "json"}};
 }
 
 VerbInfo DriftVerb() {

@@ -65,8 +65,8 @@ TEST(StateFile, IsReadByTorch) {
   EXPECT_EQ(parts[2].toStringRef(), DigestOf(state));
   const auto arrays = parts[1].toGenericDict();
   ASSERT_EQ(arrays.size(), 3U);
-  for (const auto& [name, tensor] : Tensors(state)) {
-    EXPECT_TRUE(tensor.equal(arrays.at(name).toTensor())) << name;
+  for (const auto& entry : Tensors(state)) {
+    EXPECT_TRUE(entry.value().equal(arrays.at(entry.key()).toTensor())) << entry.key();
   }
 }
 

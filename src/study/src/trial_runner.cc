@@ -18,8 +18,6 @@ using base::ExitCode;
 using base::JoinPath;
 using base::Json;
 
-constexpr std::string_view kInterrupted = "STUDY-0005";
-
 std::string Absolute(const std::string& path) {
   std::error_code error;
   const auto full = std::filesystem::absolute(path, error);
@@ -127,7 +125,9 @@ base::Result<TrialResult> RunTrainTrial(const StudyFile& study, const Trial& tri
   result.cached = IsFinished(place.launcher, request);
   const auto run = Execute(place.launcher, request, context, [](int64_t, double) {});
   if (!run) {
-    if (run.error().id == kInterrupted) return tl::unexpected(run.error());
+    if (run.error().exit_code == ExitCode::kInterrupted) {
+      return tl::unexpected(run.error());
+    }
     result.status = TrialStatus::kFailed;
     result.reason = fmt::format("{}: {}", run.error().id, run.error().what);
     result.exit_code = static_cast<int>(run.error().exit_code);

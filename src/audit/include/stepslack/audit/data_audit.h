@@ -23,6 +23,7 @@ struct AuditOptions {
   double test_share = 0.2;  // of that split
   double tolerance = 1e-3;  // of near rows: relative, a cell
   int threads = 1;          // never changes the result
+  bool rebuild = false;     // run the stages of lineage.json again
   // Files above this are read in pieces: exact duplicates only, in bounded memory.
   int64_t most_bytes = int64_t{1} << 30;
 };

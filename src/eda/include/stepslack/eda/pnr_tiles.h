@@ -18,8 +18,8 @@ struct PnrTileOptions {
   // Whether pins follow the orientation of their cell. Off only to compare with tables
   // that were made without it.
   bool turn_pins = true;
-  // Whether a net's demand is spread over its exact box. Off: evenly over the tiles that
-  // its box touches.
+  // Whether a net's demand is spread over its exact box. Off: evenly over the tiles
+  // that its box touches.
   bool clip_boxes = true;
   // Whether every segment of a wire counts. Off: only the first, as in tables made by a
   // reader that overlooks the bends of `( x y ) ( * y ) ( x * )`.

@@ -65,11 +65,12 @@ struct TrainPlan {
   // Communication.
   int64_t first_bucket_bytes = 64 << 10;
   int64_t bucket_bytes = 1 << 20;
-  bool overlap = true;           // all-reduce launched from autograd hooks
+  bool overlap = true;  // all-reduce launched from autograd hooks
   // Gradients are awaited in the next forward pass, block by block: auto, on or off.
   std::string step_overlap = "auto";
   std::string backend = "auto";  // auto, shm, gloo, mpi, hier or nccl
-  // Of sums over gloo: auto, engine (Gloo's own), ring, halving_doubling, doubling, tree.
+  // Of sums over gloo: auto, engine (Gloo's own), ring, halving_doubling, doubling,
+  // tree.
   std::string all_reduce = "auto";
   // Of exchanged gradients, with error feedback: none, bfloat16, topk or powersgd.
   std::string compression = "none";
