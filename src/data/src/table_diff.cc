@@ -223,7 +223,8 @@ base::Json ToJson(const TableDiff& diff) {
   json.Set("schema", "stepslack.data_diff/1").Set("a", diff.a).Set("b", diff.b);
   json.Set("same", diff.same()).Set("key", diff.key);
   json.Set("schema_differences", TextsJson(diff.schema));
-  json.Set("rows", std::move(rows)).Set("columns", std::move(columns));
+  json.Set("rows", std::move(rows));
+  json.Set("columns", std::move(columns));
   json.Set("added_examples", TextsJson(diff.added_examples));
   json.Set("removed_examples", TextsJson(diff.removed_examples));
   return json;

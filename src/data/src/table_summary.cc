@@ -30,7 +30,8 @@ void AddNumbers(const Column& column, int64_t rows, ColumnSummary& out) {
   out.low = values.front();
   out.median = values[(values.size() - 1) / 2];
   out.high = values.back();
-  out.distinct = std::ranges::unique(values).begin() - values.begin();
+  const auto past = std::unique(values.begin(), values.end());
+  out.distinct = past - values.begin();
 }
 
 void AddTexts(const Column& column, int64_t rows, ColumnSummary& out) {
@@ -179,7 +180,8 @@ base::Json ToJson(const TableSummary& summary) {
   base::Json json;
   json.Set("schema", "stepslack.data_show/1").Set("kind", "table");
   json.Set("source", summary.source).Set("rows", summary.rows);
-  json.Set("columns", std::move(columns)).Set("notes", std::move(notes));
+  json.Set("columns", std::move(columns));
+  json.Set("notes", std::move(notes));
   return json;
 }
 
@@ -223,7 +225,8 @@ base::Json MapSummaryJson(const IngestResult& maps) {
     one.Set("not_finite", plane.not_finite);
     planes.Append(std::move(one));
   }
-  json.Set("planes", std::move(planes)).Set("read", ToJson(maps));
+  json.Set("planes", std::move(planes));
+  json.Set("read", ToJson(maps));
   return json;
 }
 

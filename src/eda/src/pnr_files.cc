@@ -117,10 +117,10 @@ std::string PnrLineage(const PnrOptions& options, const PnrSurroundings& around,
       .Set("count", options.count)
       .Set("technology", "osu035")
       .Set("route_layers", options.route_layers)
-      .Set("timeout_s", options.timeout_s)
-      .Set("tools", std::move(versions))
-      .Set("outcomes", std::move(outcomes))
-      .Set("files", std::move(files));
+      .Set("timeout_s", options.timeout_s);
+  stage.parameters.Set("tools", std::move(versions));
+  stage.parameters.Set("outcomes", std::move(outcomes));
+  stage.parameters.Set("files", std::move(files));
   stage.counts = {{"samples", report.samples},
                   {"designs", report.designs},
                   {"families", report.families},
