@@ -158,7 +158,7 @@ base::Result<Parts> FindParts(const SpiceNetlist& netlist, NodeGroups& groups) {
 class System {
  public:
   System(const SpiceNetlist& netlist, NodeGroups& groups, const Parts& parts)
-      : netlist_(netlist), groups_(groups), parts_(parts) {
+      : netlist_(netlist), parts_(parts) {
     const size_t count = netlist.nodes.size();
     unknown_.assign(count, -1);
     known_.assign(count, 0);
@@ -258,7 +258,6 @@ class System {
   }
 
   const SpiceNetlist& netlist_;
-  NodeGroups& groups_;
   const Parts& parts_;
   int32_t size_ = 0;
   std::vector<int32_t> unknown_;  // of every node; -1: known

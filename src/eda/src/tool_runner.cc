@@ -44,7 +44,7 @@ std::string Locate(const std::string& program) {
   }
   const char* path = std::getenv("PATH");
   for (const std::string_view folder : base::Split(path ? path : "", ':')) {
-    const std::string candidate = base::JoinPath(folder, program);
+    std::string candidate = base::JoinPath(folder, program);
     if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return "";

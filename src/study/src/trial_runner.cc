@@ -16,7 +16,6 @@ namespace {
 
 using base::ExitCode;
 using base::JoinPath;
-using base::Json;
 
 std::string Absolute(const std::string& path) {
   std::error_code error;
