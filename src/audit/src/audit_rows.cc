@@ -8,6 +8,7 @@
 
 #include "stepslack/base/random.h"
 #include "stepslack/base/text.h"
+#include "stepslack/data/table_cells.h"
 
 namespace stepslack::audit {
 namespace {
@@ -17,12 +18,6 @@ using base::Fail;
 using data::Column;
 using data::ColumnKind;
 using data::ColumnRole;
-
-std::string CellText(const Column& column, int64_t row) {
-  const auto at = static_cast<size_t>(row);
-  if (column.kind == ColumnKind::kText) return column.texts[column.codes[at]];
-  return fmt::format("{}", column.numbers[at]);
-}
 
 size_t Distinct(const Column& column) {
   if (column.kind == ColumnKind::kText) return column.texts.size();
@@ -67,7 +62,7 @@ void NumberGroups(AuditRows& rows) {
   const Column& column = rows.table->columns[*rows.group];
   std::unordered_map<std::string, int64_t> numbers;
   for (int64_t row = 0; row < rows.table->rows; ++row) {
-    const std::string name = CellText(column, row);
+    const std::string name = data::CellText(column, row);
     const auto [entry, added] =
         numbers.emplace(name, static_cast<int64_t>(rows.group_names.size()));
     if (added) rows.group_names.push_back(name);
@@ -79,7 +74,7 @@ void NumberGroups(AuditRows& rows) {
 std::vector<int> PartsOfColumn(const Column& column, int64_t rows) {
   std::vector<int> part;
   for (int64_t row = 0; row < rows; ++row) {
-    const std::string text = CellText(column, row);
+    const std::string text = data::CellText(column, row);
     part.push_back(text.starts_with("train") || text == "fit"      ? kTrain
                    : text.starts_with("val") || text == "dev"      ? kValidation
                    : text.starts_with("test") || text == "holdout" ? kTest
@@ -96,7 +91,7 @@ base::Status ReadParts(AuditRows& rows, DataAudit& audit) {
     SS_TRY(const data::SplitFile split, data::ReadSplitFile(rows.options->split));
     std::vector<std::string> names;
     for (int64_t row = 0; row < table.rows; ++row) {
-      names.push_back(rows.id ? CellText(table.columns[*rows.id], row)
+      names.push_back(rows.id ? data::CellText(table.columns[*rows.id], row)
                               : std::to_string(row));
     }
     SS_TRY(rows.part, PartsOf(names, split, rows.options->split, rows.foreign_groups,
@@ -118,7 +113,7 @@ base::Status ReadParts(AuditRows& rows, DataAudit& audit) {
 }  // namespace
 
 std::string AuditRows::Name(int64_t row) const {
-  if (id) return CellText(table->columns[*id], row);
+  if (id) return data::CellText(table->columns[*id], row);
   return fmt::format("row {}", row);
 }
 

@@ -4,6 +4,9 @@
 namespace stepslack::cli {
 namespace {
 
+const OptionInfo kSchema{
+    "--schema", "FILE", "", "dataset.toml; else beside the data, else guessed", {}};
+
 VerbInfo AuditVerb() {
   return {
       "data audit",
@@ -16,11 +19,7 @@ VerbInfo AuditVerb() {
        {"--group", "COLUMN", "", "leakage unit; else guessed by its name", {}},
        {"--rebuild", "", "", "run the stages of lineage.json again and compare", {}},
        {"--label", "COLUMN", "", "what is learned; else guessed by its name", {}},
-       {"--schema",
-        "FILE",
-        "",
-        "dataset.toml; else beside the data, else guessed",
-        {}}},
+       kSchema},
       {"text", "json"}};
 }
 
@@ -48,11 +47,7 @@ VerbInfo DriftVerb() {
         "least change of a missing share or of the shares of a text that matters",
         {}},
        {"--alpha", "X", "0.05", "false discovery rate over the features", {}},
-       {"--schema",
-        "FILE",
-        "",
-        "dataset.toml; else beside the data, else guessed",
-        {}}},
+       kSchema},
       {"text", "json"}};
 }
 
@@ -81,11 +76,7 @@ VerbInfo DoomedVerb() {
        {"--cost-false-stop", "X", "1", "what stopping a good run costs", {}},
        {"--cost-missed-stop", "X", "1", "what letting a bad run go on costs", {}},
        {"--good-lost", "X", "0.01", "share of good runs that may be lost", {}},
-       {"--schema",
-        "FILE",
-        "",
-        "dataset.toml; else beside the data, else guessed",
-        {}}},
+       kSchema},
       {"text", "json"}};
 }
 
@@ -112,11 +103,7 @@ VerbInfo SplitVerb() {
            {"--validation", "X", "0.15", "share of the rows; 0: no such part", {}},
            {"--folds", "K", "5", "kfold: how many", {}},
            {"--out", "FILE", "", "split file to write, .csv or .json", {}},
-           {"--schema",
-            "FILE",
-            "",
-            "dataset.toml; else beside the data, else guessed",
-            {}}},
+           kSchema},
           {"text", "json"}};
 }
 
@@ -125,12 +112,7 @@ VerbInfo ShowVerb() {
           "get data in",
           "what a data set holds: columns or channels, units, missing values",
           {"stepslack data show runs.csv.gz"},
-          {{"PATH", "", "", "table, or folder of tables or of maps", {}},
-           {"--schema",
-            "FILE",
-            "",
-            "dataset.toml; else beside the data, else guessed",
-            {}}},
+          {{"PATH", "", "", "table, or folder of tables or of maps", {}}, kSchema},
           {"text", "json"}};
 }
 
@@ -142,11 +124,7 @@ VerbInfo CleanVerb() {
           {{"PATH", "", "", "table, or folder of tables", {}},
            {"--rules", "FILE", "", "[[rule]] with kind, column and bounds", {}},
            {"--out", "DIR", "", "folder to write; must not exist or be empty", {}},
-           {"--schema",
-            "FILE",
-            "",
-            "dataset.toml; else beside the data, else guessed",
-            {}}},
+           kSchema},
           {"text", "json"}};
 }
 
@@ -157,11 +135,7 @@ VerbInfo IngestVerb() {
           {"stepslack data ingest runs.csv.gz --out table"},
           {{"PATH", "", "", "table, or folder of tables", {}},
            {"--out", "DIR", "", "folder to write; must not exist or be empty", {}},
-           {"--schema",
-            "FILE",
-            "",
-            "dataset.toml; else beside the data, else guessed",
-            {}}},
+           kSchema},
           {"text", "json"}};
 }
 
@@ -177,11 +151,7 @@ VerbInfo DiffVerb() {
             "",
             "what a row is known by; else its id, or its content",
             {}},
-           {"--schema",
-            "FILE",
-            "",
-            "dataset.toml; else beside the data, else guessed",
-            {}}},
+           kSchema},
           {"text", "json"}};
 }
 

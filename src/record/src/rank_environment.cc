@@ -131,9 +131,15 @@ base::Result<RankEnvironment> ReadRank() {
   return alone;
 }
 
-// Ranks of one host have the same parent process (mpirun, torchrun's agent,
-// slurmstepd); with its start time the name is used once.
-std::string NameFromParent() {
+// Ranks of one host have the same parent process (mpirun, torchrun's agent); with its
+// start time the name is used once. A Slurm step has a number of its own, and one host
+// may stand for several nodes, each with a parent.
+std::string NameOnHost(std::string_view launcher) {
+  const auto job = Variable("SLURM_JOB_ID"), step = Variable("SLURM_STEP_ID");
+  if ((launcher == "slurm" || launcher == "pmix") && job && step) {
+    return "stepslack-" + std::to_string(::getuid()) + "-slurm-" + *job + "-" + *step +
+           "-" + Variable("SLURM_RESTART_COUNT").value_or("0");
+  }
   const std::string pid = std::to_string(::getppid());
   std::ifstream stat("/proc/" + pid + "/stat");
   std::string text;
@@ -262,7 +268,8 @@ base::Result<RankEnvironment> ReadRankEnvironment() {
   SS_TRY(RankEnvironment environment, ReadRank());
   // A process that starts the rank proper hands its own name down.
   environment.local_path =
-      Variable("STEPSLACK_JOB").value_or(TemporaryFolder() + "/" + NameFromParent());
+      Variable("STEPSLACK_JOB")
+          .value_or(TemporaryFolder() + "/" + NameOnHost(environment.launcher));
   environment.job = environment.local_path;
   if (environment.world_size > 1) SS_RETURN_IF_ERROR(ReadStore(environment));
   if (!environment.store_path.empty()) {

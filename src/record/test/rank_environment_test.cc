@@ -42,6 +42,7 @@ class RankEnvironmentTest : public testing::Test {
                              "SLURM_JOB_NODELIST",
                              "SLURM_JOB_ID",
                              "SLURM_STEP_ID",
+                             "SLURM_RESTART_COUNT",
                              "SLURM_STEP_NODELIST",
                              "SLURM_STEP_NUM_NODES"}) {
       ::unsetenv(name);
@@ -55,6 +56,25 @@ TEST_F(RankEnvironmentTest, NothingSetMeansOneRank) {
   ASSERT_TRUE(environment.has_value());
   EXPECT_EQ(environment->rank, 0);
   EXPECT_EQ(environment->world_size, 1);
+}
+
+// A machine that plays two nodes starts each node's tasks from a process of its own:
+// the name that the ranks meet under must not come from there.
+TEST_F(RankEnvironmentTest, RanksOfASlurmStepMeetUnderTheStepsNumber) {
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, const char*>>{{"SLURM_PROCID", "1"},
+                                                        {"SLURM_NTASKS", "2"},
+                                                        {"SLURM_LOCALID", "0"},
+                                                        {"SLURM_JOB_ID", "8"},
+                                                        {"SLURM_STEP_ID", "3"},
+                                                        {"MASTER_ADDR", "127.0.0.1"},
+                                                        {"MASTER_PORT", "29500"}}) {
+    Set(name, value);
+  }
+  const auto environment = ReadRankEnvironment();
+  ASSERT_TRUE(environment.has_value());
+  EXPECT_NE(environment->job.find("-slurm-8-3-0"), std::string::npos)
+      << environment->job;
 }
 
 TEST_F(RankEnvironmentTest, ReadsWhatTheLauncherSets) {
