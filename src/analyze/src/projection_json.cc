@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "stepslack/analyze/projection.h"
 #include "stepslack/base/text.h"
 
@@ -24,7 +26,7 @@ Json Of(const FamilyProjection& family, const Prediction& prediction) {
   Json json;
   json.Set("family", family.family.name);
   json.Set("world_size", prediction.world_size);
-  json.Set("global_batch", prediction.global_batch);
+  json.Set("global_batch", int64_t{std::llround(prediction.global_batch)});
   json.Set("batch_assumed", prediction.batch_assumed);
   json.Set("batch_basis", prediction.batch_basis);
   json.Set("step_time_s", Of(prediction.step_seconds));

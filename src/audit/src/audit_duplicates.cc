@@ -137,10 +137,10 @@ void AuditDuplicates(const AuditRows& rows, DataAudit& audit) {
   const auto alike = Search(rows, rows.features, CellForm::kCanonical);
   if (!alike) return ReportNotRun(audit, "canonical_duplicates", alike.error().what);
   ReportTwins(rows, *alike, "canonical_duplicates",
-              "features equal to six digits, label dropped", audit);
+              "features equal to five digits, label dropped", audit);
   // Says nothing new when the canonical twins are the exact ones.
   if (alike->in_groups != same->in_groups) {
-    ReportLeak(rows, *alike, "features equal to six digits", "_canonical", audit);
+    ReportLeak(rows, *alike, "features equal to five digits", "_canonical", audit);
   }
 }
 

@@ -76,6 +76,10 @@ void RunAllProbes(const AuditRows& rows, int decision_stage, DataAudit& audit) {
 
 base::Result<DataAudit> AuditRowsOf(const data::Table& table,
                                     const AuditOptions& options, int decision_stage) {
+  if (table.rows == 0) {
+    return base::Fail("AUDIT-0014", base::ExitCode::kInput, "the table has no row",
+                      table.source, "an audit of nothing would pass everything");
+  }
   DataAudit audit;
   audit.source = table.source;
   audit.kind = "table";
@@ -174,6 +178,10 @@ base::Result<DataAudit> AuditTable(const data::Table& table,
 
 base::Result<DataAudit> AuditData(const std::string& path,
                                   const AuditOptions& options) {
+  if (!base::PathExists(path)) {
+    return base::Fail("AUDIT-0015", base::ExitCode::kInput,
+                      "there is no such file or folder", path, "check the path");
+  }
   const bool large = BytesOf(path) > options.most_bytes;
   SS_TRY(const bool maps, data::HoldsMaps(path));
   if (maps && !large) return AuditMapFolder(path, options);

@@ -19,14 +19,23 @@ using data::ColumnKind;
 using data::Missing;
 
 constexpr int64_t kRowsPerTask = 8192;
+constexpr double kDigits = 5;  // of a canonical number
 
 uint64_t NumberBits(double value, CellForm form) {
   if (std::isnan(value)) return 0x7ff8000000000000ULL;
   const auto bits = std::bit_cast<uint64_t>(value);
   if (form == CellForm::kExact || std::isinf(value)) return bits;
   if (value == 0) return 0;
-  // Round half up in the magnitude: a carry into the exponent is what rounding means.
-  return (bits + (uint64_t{1} << 31)) & ~((uint64_t{1} << 32) - 1);
+  // Decimal, because files are rounded so: mantissa of five digits and exponent.
+  double exponent = std::floor(std::log10(std::abs(value)));
+  double mantissa = std::round(value / std::pow(10.0, exponent - kDigits + 1));
+  if (std::abs(mantissa) >= std::pow(10.0, kDigits)) {
+    mantissa /= 10;
+    exponent += 1;
+  }
+  return std::bit_cast<uint64_t>(mantissa) ^
+         (static_cast<uint64_t>(static_cast<int64_t>(exponent)) *
+          0x9e3779b97f4a7c15ULL);
 }
 
 std::string CanonicalText(const std::string& text) {

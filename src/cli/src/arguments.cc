@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "stepslack/base/text.h"
 
@@ -131,6 +133,27 @@ std::string Arguments::Value(std::string_view name) const {
   if (name == "--format" && verb != nullptr) return std::string(verb->formats.front());
   const OptionInfo* option = verb != nullptr ? FindOption(*verb, name) : nullptr;
   return option != nullptr ? std::string(option->fallback) : std::string();
+}
+
+std::string InputThatIsOutput(const Arguments& arguments) {
+  for (const char* output : {"--output", "--out"}) {
+    if (!arguments.Has(output)) continue;
+    const std::string target = arguments.Value(output);
+    const auto same = [&](const std::string& input) {
+      std::error_code error;
+      return !input.empty() && std::filesystem::is_regular_file(input, error) &&
+             std::filesystem::equivalent(input, target, error);
+    };
+    for (const auto& [name, value] : arguments.values) {
+      if (name != output && same(value)) return value;
+    }
+    for (const auto& [name, values] : arguments.lists) {
+      for (const std::string& value : values) {
+        if (same(value)) return value;
+      }
+    }
+  }
+  return "";
 }
 
 base::Result<Arguments> ParseArguments(int argc, const char* const* argv) {

@@ -27,6 +27,9 @@ struct Arguments {
   std::string Value(std::string_view name) const;
 };
 
+// A file that is both read and named by --output or --out; "" when there is none.
+std::string InputThatIsOutput(const Arguments& arguments);
+
 // CLI-0001 unknown verb, CLI-0002 unknown or misused option, CLI-0003 value not
 // allowed; all exit 2, with a suggestion where one is near.
 base::Result<Arguments> ParseArguments(int argc, const char* const* argv);

@@ -70,6 +70,11 @@ base::Result<CommandResult> DataMake(const Arguments& arguments,
   SS_RETURN_IF_ERROR(base::WriteFileAtomic(
       base::JoinPath(out, "lineage.json"),
       data::ToJson(eda::IrDropLineage(options, made.first)).Dump() + "\n"));
+  if (arguments.Value("--format") == "json") {
+    base::Json json;
+    json.Set("maps", count).Set("families", options.families).Set("out", out);
+    return CommandResult{.output = json.Dump() + "\n", .exit_code = ExitCode::kOk};
+  }
   return CommandResult{.output = fmt::format("{} maps of {} families in {}\n", count,
                                              options.families, out),
                        .exit_code = ExitCode::kOk};

@@ -111,6 +111,10 @@ static int Run(int argc, char** argv) {
                      "--threads must be a whole number from 0 to 4096", "command line",
                      "0 means one thread per usable core"});
   }
+  if (const auto twice = cli::InputThatIsOutput(*arguments); !twice.empty()) {
+    return Complain({"CLI-0015", ExitCode::kUsage, "the output would replace an input",
+                     twice, "name another file to write"});
+  }
   const bool terminal = isatty(STDERR_FILENO) == 1;
   base::Progress progress(arguments->Has("--quiet") ? base::Progress::Mode::kQuiet
                           : terminal                ? base::Progress::Mode::kTerminal

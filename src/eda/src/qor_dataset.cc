@@ -21,6 +21,31 @@ namespace {
 using base::ExitCode;
 using base::JoinPath;
 
+// A finished data set of another seed or technology, or a larger one, is not replaced
+// by what --resume would make.
+base::Status CheckResumed(const QorOptions& options) {
+  const std::string path = JoinPath(options.out, "lineage.json");
+  if (!options.resume || !base::PathExists(path)) return {};
+  SS_TRY(const std::string text, base::ReadFile(path));
+  SS_TRY(const base::Json lineage, base::ParseJson(text, path));
+  const auto& stages = lineage["stages"].AsArray();
+  if (stages.empty()) return {};
+  const base::Json& made = stages.front();
+  const auto seed = static_cast<uint64_t>(made["seed"].AsInt());
+  const std::string& technology = made["library"]["technology"].AsString();
+  const int64_t rows = made["rows"].AsInt();
+  if (seed == options.seed && technology == options.technology &&
+      rows <= options.count) {
+    return {};
+  }
+  return base::Fail("EDA-0119", ExitCode::kUsage,
+                    fmt::format("the folder holds {} rows of seed {}, {}; {} rows of "
+                                "seed {}, {} would replace them",
+                                rows, seed, technology, options.count, options.seed,
+                                options.technology),
+                    options.out, "choose another folder, or the same seed and --tech");
+}
+
 base::Status CheckOptions(const QorOptions& options, int64_t most) {
   if (options.count < 1 || options.count > most || !(options.timeout_s > 0) ||
       options.threads < 0) {
@@ -40,7 +65,7 @@ base::Status CheckOptions(const QorOptions& options, int64_t most) {
     return base::Fail("EDA-0110", ExitCode::kUsage, "the folder is not empty",
                       options.out, "choose another, or go on with --resume");
   }
-  return {};
+  return CheckResumed(options);
 }
 
 class QorMaker {

@@ -55,6 +55,8 @@ constexpr auto kSpellings = std::to_array<Entry>({
     {"train_step_timing", kStepSeconds},
     {"iteration_time", kStepSeconds},
     {"step_time", kStepSeconds},
+    {"step_time_s", kStepSeconds},
+    {"iteration_time_s", kStepSeconds},
     {"step_seconds", kStepSeconds},
     {"tflops", kTflops},
     {"throughput_per_gpu_tflop_s_gpu", kTflops},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "stepslack/base/text.h"
@@ -137,6 +138,17 @@ analyze::RunOutcome OutcomeOfLog(const logs::SeriesSet& log,
   outcome.world_size = log.run.world_size;
   outcome.global_batch = log.run.global_batch_size;
   outcome.unit = "samples";
+  for (const char* name : {"world_size", "ranks", "num_gpus", "n_gpus", "workers"}) {
+    const logs::Series* series = log.Find(name);
+    if (outcome.world_size || series == nullptr || series->points.empty()) continue;
+    const double workers = series->points.front().value;
+    const bool constant = std::ranges::all_of(
+        series->points,
+        [&](const logs::Point& point) { return point.value == workers; });
+    if (constant && workers >= 1 && workers <= 1e9 && workers == std::floor(workers)) {
+      outcome.world_size = static_cast<int64_t>(workers);
+    }
+  }
   if (!outcome.world_size) outcome.world_size_reason = "no world size in the log";
   const Series* batch = log.Find(logs::kBatch);
   if (!outcome.global_batch && batch != nullptr && !batch->points.empty() &&

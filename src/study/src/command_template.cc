@@ -67,6 +67,29 @@ base::Result<std::set<std::string>> Placeholders(std::string_view text) {
   return names;
 }
 
+std::string QuotedPlaceholder(std::string_view text) {
+  char open = '\0';
+  std::string found;
+  Walk(
+      text,
+      [&](std::string_view literal) {
+        for (size_t i = 0; i < literal.size(); ++i) {
+          const char c = literal[i];
+          if (c == '\\' && open != '\'') {
+            ++i;
+          } else if (open == '\0' && (c == '"' || c == '\'')) {
+            open = c;
+          } else if (c == open) {
+            open = '\0';
+          }
+        }
+      },
+      [&](std::string_view name) {
+        if (open != '\0' && found.empty()) found = name;
+      });
+  return found;
+}
+
 std::string FillIn(std::string_view text, const Settings& values) {
   std::string filled;
   Walk(

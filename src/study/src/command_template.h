@@ -13,6 +13,10 @@ namespace stepslack::study {
 // Names in braces. STUDY-0200: a brace without its other half, or an empty name.
 base::Result<std::set<std::string>> Placeholders(std::string_view text);
 
+// The first name that stands inside quotes, where a value would be taken apart or get
+// quotes of its own; "" when there is none.
+std::string QuotedPlaceholder(std::string_view text);
+
 // As one word of the shell: quoted where it would be taken apart.
 std::string ShellWord(std::string_view text);
 

@@ -243,6 +243,11 @@ void CheckPlaceholders(ConfigTable& run, const StudyFile& study) {
     run.Reject("command", used.error().what, used.error().help);
     return;
   }
+  if (const std::string name = QuotedPlaceholder(study.command); !name.empty()) {
+    run.Reject(
+        "command", fmt::format("{{{}}} stands inside quotes", name),
+        "leave the quotes out: values are quoted for the shell where they need it");
+  }
   std::set<std::string> known(OwnNames().begin(), OwnNames().end());
   for (const auto& [key, value] : study.values) known.insert(key);
   for (const auto& dimension : study.search.space) known.insert(dimension.key);

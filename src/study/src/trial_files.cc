@@ -24,15 +24,21 @@ base::Status WriteScript(const TrialCommand& command,
   };
   std::string text = "#!/bin/sh\n";
   for (const std::string& line : directives) text += line + "\n";
+  // A shell of its own for the command: what it can not parse is its error, not ours,
+  // and a signal that it sends to its group does not take the note of its end along.
   text += fmt::format(
+      "trap : INT TERM HUP\n"
       "echo $$ > {0} && mv {0} {1}\n"
       "cd {2} || exit 1\n"
       "start=$(date +%s.%N)\n"
-      "(\n{3}\n) > {4} 2>&1 < /dev/null\n"
+      "/bin/sh {3} > {4} 2>&1 < /dev/null\n"
       "code=$?\n"
       "echo \"$code $start $(date +%s.%N)\" > {5} && mv {5} {6}\n",
       in_folder("pid.part"), in_folder("pid"), ShellWord(command.start_in),
-      command.command, in_folder("log.txt"), in_folder("exit.part"), in_folder("exit"));
+      in_folder("user.sh"), in_folder("log.txt"), in_folder("exit.part"),
+      in_folder("exit"));
+  SS_RETURN_IF_ERROR(base::WriteFileAtomic(JoinPath(command.folder, "user.sh"),
+                                           command.command + "\n"));
   return base::WriteFileAtomic(JoinPath(command.folder, "command.sh"), text);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <thread>
@@ -59,18 +60,35 @@ double RunningFor(const std::string& folder) {
          1e-9 * static_cast<double>(now.tv_nsec - status.st_mtim.tv_nsec);
 }
 
-void SignalGroup(const std::string& folder, int signal) {
+// Of the command's shell, which leads its process group; 0 before it has said so.
+pid_t ShellOf(const std::string& folder) {
   const auto text = base::ReadFile(JoinPath(folder, "pid"));
-  if (!text) return;
+  if (!text) return 0;
   const auto pid = base::ParseInt(base::Trim(*text));
-  if (pid && *pid > 1) kill(-static_cast<pid_t>(*pid), signal);
+  return pid && *pid > 1 ? static_cast<pid_t>(*pid) : 0;
+}
+
+void SignalGroup(const std::string& folder, int signal) {
+  if (const pid_t shell = ShellOf(folder); shell > 0) kill(-shell, signal);
+}
+
+// The shell is gone, so nobody will note the end any more; what has left its group (a
+// daemon) may hold the lock for ever.
+bool ShellIsGone(const std::string& folder) {
+  const pid_t shell = ShellOf(folder);
+  return shell > 0 && kill(shell, 0) != 0 && errno == ESRCH;
+}
+
+bool GroupIsGone(const std::string& folder) {
+  const pid_t shell = ShellOf(folder);
+  return shell > 0 && kill(-shell, 0) != 0 && errno == ESRCH;
 }
 
 // SIGTERM, then SIGKILL to the group; true when nothing of it is left.
 bool EndGroup(const std::string& folder, const TrialLock& lock) {
   SignalGroup(folder, SIGTERM);
   const int64_t start = base::NowNs();
-  while (!lock.Take()) {
+  while (!lock.Take() && !GroupIsGone(folder)) {
     std::this_thread::sleep_for(kPollPause);
     const double waited = 1e-9 * static_cast<double>(base::NowNs() - start);
     if (waited > kEndGraceSeconds) SignalGroup(folder, SIGKILL);
@@ -80,11 +98,13 @@ bool EndGroup(const std::string& folder, const TrialLock& lock) {
 }
 
 // Waits for the command that runs in this folder, whoever started it.
+// `own`: its process, to be reaped, when this study has started it.
 base::Result<CommandEnd> Await(const TrialCommand& command, TrialLock& lock,
-                               const base::Context& context) {
+                               base::Process* own, const base::Context& context) {
   for (;;) {
+    if (own != nullptr) (void)own->Poll();
     if (auto end = ReadExit(command.folder)) return *end;
-    if (lock.Take()) {
+    if (lock.Take() || ShellIsGone(command.folder)) {
       // It may have written its end between the two looks.
       if (auto end = ReadExit(command.folder)) return *end;
       return CommandEnd{.how = CommandEnd::How::kLost};
@@ -112,11 +132,13 @@ base::Result<CommandEnd> Await(const TrialCommand& command, TrialLock& lock,
 
 base::Result<CommandEnd> RunLocally(const TrialCommand& command,
                                     const base::Context& context) {
+  TrialLock lock(command.folder);
   if (auto end = ReadExit(command.folder)) {
+    // The lock is held by what the command has left behind; nobody else would end it.
+    if (!lock.Take()) SignalGroup(command.folder, SIGKILL);
     end->found = true;
     return *end;
   }
-  TrialLock lock(command.folder);
   if (lock.descriptor() < 0) {
     return Fail("STUDY-0201", ExitCode::kEnvironment,
                 "the trial's folder is not usable", command.folder,
@@ -124,13 +146,14 @@ base::Result<CommandEnd> RunLocally(const TrialCommand& command,
   }
   if (!lock.Take()) {
     // It runs since before a study was killed: wait for its end.
-    SS_TRY(const CommandEnd end, Await(command, lock, context));
+    SS_TRY(const CommandEnd end, Await(command, lock, nullptr, context));
+    SignalGroup(command.folder, SIGKILL);
     if (end.how != CommandEnd::How::kLost) return end;
   }
   RemoveTraces(command.folder);
   SS_RETURN_IF_ERROR(WriteScript(command, {}));
   SS_TRY(
-      const base::Process process,
+      base::Process process,
       base::Process::Start({.argv = {"/bin/sh", JoinPath(command.folder, "command.sh")},
                             .env = {},
                             .log_path = {},
@@ -139,7 +162,7 @@ base::Result<CommandEnd> RunLocally(const TrialCommand& command,
                             .kept_descriptor = lock.descriptor()}));
   lock.Close();  // the child's alone from here on
   TrialLock watch(command.folder);
-  SS_TRY(CommandEnd end, Await(command, watch, context));
+  SS_TRY(CommandEnd end, Await(command, watch, &process, context));
   if (end.how == CommandEnd::How::kLost) {
     // Killed before it could say so: as bad an end as any other.
     end = {.exit_code = 128 + SIGKILL, .wall_seconds = RunningFor(command.folder)};

@@ -45,7 +45,7 @@ Settings CommandValues(const StudyFile& study, const Trial& trial,
 }
 
 std::string SignalText(int exit_code) {
-  if (exit_code <= 128) return "";
+  if (exit_code <= 128 || exit_code > 128 + SIGRTMAX) return "";
   return fmt::format(" (signal {})", exit_code - 128);
 }
 

@@ -14,8 +14,8 @@ namespace stepslack::audit {
 
 enum class CellForm {
   kExact,  // every bit of a number, every byte of a text
-  // Numbers rounded to 20 bits of mantissa (six significant digits), -0 as 0; texts in
-  // lower case without outer spaces.
+  // Numbers rounded to five significant digits, -0 as 0; texts in lower case without
+  // outer spaces.
   kCanonical
 };
 
