@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSide = 32;
 constexpr int kHalf = kSide / 2;
-constexpr int kFrequencies = 8;  // even ones along an axis: 0, 2, .. 14
+constexpr int kFrequencies = 8;   // even ones along an axis: 0, 2, .. 14
 constexpr size_t kPixels = 1024;  // kSide * kSide
 using Picture = std::array<double, kPixels>;
 using Quadrant = std::array<double, kHalf * kHalf>;
