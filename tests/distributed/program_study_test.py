@@ -178,7 +178,7 @@ class StudyTest(unittest.TestCase):
             (tools / name).write_text(text)
             (tools / name).chmod(0o755)
         text = ARMS.replace("[objective]",
-                            'where = "slurm"\nslurm_poll_seconds = 0.3\n[objective]')
+                            'where = "slurm"\nslurm_poll_seconds = 0.6\n[objective]')
         path = {"PATH": f"{tools}:{os.environ['PATH']}"}
         done = self.study(text, environment=path)
         self.assertEqual(done.returncode, 0, done.stderr)
