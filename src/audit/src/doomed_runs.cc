@@ -42,13 +42,6 @@ base::Result<const data::Column*> Named(const data::Table& table,
       fmt::format("{}, {}", table.source, option), "name a column of the table");
 }
 
-std::string CellText(const data::Column& column, int64_t row) {
-  if (NoValue(column, row)) return "(none)";
-  const auto i = static_cast<size_t>(row);
-  return column.kind == data::ColumnKind::kText ? column.texts[column.codes[i]]
-                                                : fmt::format("{}", column.numbers[i]);
-}
-
 RunOutcome OutcomeOf(const data::Column& label, const data::Column* ran, int64_t row) {
   if (!NoValue(label, row)) {
     return label.numbers[static_cast<size_t>(row)] == 0 ? RunOutcome::kClean
@@ -155,11 +148,11 @@ Runs Gather(const data::Table& table, const DoomedOptions& options,
     runs.bad.push_back(bad ? 1 : 0);
     runs.hours.push_back(seconds / kSecondsAnHour);
     const auto next = static_cast<int64_t>(groups.size());
-    runs.group.push_back(groups.emplace(CellText(group, row), next).first->second);
+    runs.group.push_back(groups.emplace(TextOf(group, row), next).first->second);
     std::string domain;
     for (const std::string& name : options.domain) {
       const data::Column* column = table.Find(name);
-      if (column != nullptr) domain += CellText(*column, row) + "|";
+      if (column != nullptr) domain += TextOf(*column, row) + "|";
     }
     runs.domain.push_back(std::move(domain));
     for (const data::Column* column : features) {
@@ -418,7 +411,7 @@ base::Result<data::Table> RowsWhere(const data::Table& table,
            Named(table, one.substr(0, equals), "--where COLUMN=TEXT"));
     const std::string wanted = equals < one.size() ? one.substr(equals + 1) : "";
     for (int64_t row = 0; row < table.rows; ++row) {
-      if (CellText(*column, row) != wanted) keep[static_cast<size_t>(row)] = 0;
+      if (TextOf(*column, row) != wanted) keep[static_cast<size_t>(row)] = 0;
     }
   }
   data::Table out = table;

@@ -19,13 +19,6 @@ const data::Column* ColumnOf(const data::Table& table, const std::string& name,
   return places.empty() ? nullptr : &table.columns[static_cast<size_t>(places[0])];
 }
 
-std::string TextOf(const data::Column& column, int64_t row) {
-  if (NoValue(column, row)) return "(none)";
-  const auto i = static_cast<size_t>(row);
-  return column.kind == data::ColumnKind::kText ? column.texts[column.codes[i]]
-                                                : fmt::format("{}", column.numbers[i]);
-}
-
 void SetLabels(const data::Column* label, ProbeData& data) {
   if (label == nullptr) return;
   data.label_name = label->name;
@@ -68,6 +61,13 @@ bool NoValue(const data::Column& column, int64_t row) {
     return true;
   }
   return column.kind == data::ColumnKind::kNumber && !std::isfinite(column.numbers[i]);
+}
+
+std::string TextOf(const data::Column& column, int64_t row) {
+  if (NoValue(column, row)) return "(none)";
+  const auto i = static_cast<size_t>(row);
+  return column.kind == data::ColumnKind::kText ? column.texts[column.codes[i]]
+                                                : fmt::format("{}", column.numbers[i]);
 }
 
 float FeatureValue(const data::Column& column, int64_t row) {

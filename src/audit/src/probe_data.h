@@ -30,6 +30,8 @@ ProbeData Prepare(const data::Table& table, const std::vector<int>& split,
 
 // Whether a cell has no value.
 bool NoValue(const data::Column& column, int64_t row);
+// A cell as people name it; "(none)" when it has no value.
+std::string TextOf(const data::Column& column, int64_t row);
 // Value of a cell as a feature: a number, or the code of a text; NaN when missing.
 float FeatureValue(const data::Column& column, int64_t row);
 

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "stepslack/base/parallel.h"
+#include "stepslack/data/table_cells.h"
 
 namespace stepslack::audit {
 namespace {
@@ -49,10 +50,6 @@ std::string CanonicalText(const std::string& text) {
   return out;
 }
 
-Missing MissingAt(const Column& column, size_t row) {
-  return column.missing.empty() ? Missing::kPresent : column.missing[row];
-}
-
 // What a cell contributes: its value, or its kind of absence.
 class ColumnCells {
  public:
@@ -64,7 +61,7 @@ class ColumnCells {
   }
 
   uint64_t At(size_t row) const {
-    const Missing missing = MissingAt(column_, row);
+    const Missing missing = data::MissingAt(column_, static_cast<int64_t>(row));
     if (missing != Missing::kPresent) {
       return 0xfff8000000000000ULL + static_cast<uint64_t>(missing);
     }
@@ -117,8 +114,8 @@ bool SameRow(const data::Table& table, std::span<const int64_t> columns, CellFor
   const auto y = size_t(b);
   for (const int64_t c : columns) {
     const Column& column = table.columns[size_t(c)];
-    if (MissingAt(column, x) != MissingAt(column, y)) return false;
-    if (MissingAt(column, x) != Missing::kPresent) continue;
+    if (data::MissingAt(column, a) != data::MissingAt(column, b)) return false;
+    if (data::MissingAt(column, a) != Missing::kPresent) continue;
     if (column.kind == ColumnKind::kNumber) {
       if (NumberBits(column.numbers[x], form) != NumberBits(column.numbers[y], form)) {
         return false;

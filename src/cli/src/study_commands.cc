@@ -22,8 +22,9 @@ constexpr int64_t kMostJobs = 1024;
 base::Result<study::TrialPlace> PlaceOf(const study::StudyFile& study,
                                         const store::Room& room) {
   study::TrialPlace place;
-  place.room = std::filesystem::absolute(room.path()).lexically_normal().string();
-  place.trials = JoinPath(place.room, ".stepslack/trials");
+  place.trials =
+      JoinPath(std::filesystem::absolute(room.path()).lexically_normal().string(),
+               ".stepslack/trials");
   if (!study.command.empty()) return place;
   SS_TRY(place.launcher,
          study::FindLauncher(Companion("STEPSLACK_WORKER", "stepslack-worker"),

@@ -11,16 +11,10 @@ Json EstimateOrNull(const base::Estimate& estimate) {
   return estimate.value ? base::ToJson(estimate) : Json();
 }
 
-Json SettingsJson(const Settings& settings) {
-  Json json = Json::Object();
-  for (const auto& [key, value] : settings) json.Set(key, value);
-  return json;
-}
-
 Json ArmJson(const ArmSummary& summary) {
   Json json;
   json.Set("name", summary.arm.name).Set("ranks", summary.arm.ranks);
-  json.Set("values", SettingsJson(summary.arm.values));
+  json.Set("values", ToJson(summary.arm.values));
   json.Set("runs", summary.runs).Set("done", summary.done);
   json.Set("objective", EstimateOrNull(summary.objective));
   json.Set("seconds_to_target", EstimateOrNull(summary.seconds_to_target));
@@ -39,7 +33,7 @@ Json SearchJson(const SearchSummary& search) {
   json.Set("configurations", search.configurations);
   json.Set("table", analyze::ToJson(search.table));
   json.Set("best", search.best.empty() ? Json() : Json(search.best));
-  json.Set("values", SettingsJson(search.values));
+  json.Set("values", ToJson(search.values));
   json.Set("best_score", search.best.empty() ? Json() : Json(search.best_score));
   json.Set("fresh_seeds", EstimateOrNull(search.fresh));
   json.Set("baseline", EstimateOrNull(search.baseline));
@@ -99,7 +93,7 @@ std::string TrialsCsv(const StudyReport& report) {
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", result.id,
                         CsvCell(result.trial.arm), result.trial.purpose,
                         result.trial.ranks, result.trial.seed, result.trial.repeat,
-                        CsvCell(SettingsJson(result.trial.values).Dump(-1)),
+                        CsvCell(ToJson(result.trial.values).Dump(-1)),
                         ToString(result.status), Number(result.objective),
                         Number(result.seconds_to_target), samples, result.wall_seconds,
                         CsvCell(result.reason));

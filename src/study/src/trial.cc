@@ -16,12 +16,6 @@ constexpr TrialStatus kStatuses[] = {TrialStatus::kDone, TrialStatus::kFailed,
                                      TrialStatus::kTimeout, TrialStatus::kNoMetric,
                                      TrialStatus::kLost};
 
-Json SettingsJson(const Settings& settings) {
-  Json json = Json::Object();
-  for (const auto& [key, value] : settings) json.Set(key, value);
-  return json;
-}
-
 template <typename T>
 Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
@@ -60,7 +54,7 @@ std::string TrialId(const StudyFile& study, const Trial& trial) {
   identity.Set("slurm", study.slurm);
   Settings values = study.values;
   for (const auto& [key, value] : trial.values) values[key] = value;
-  identity.Set("values", SettingsJson(values));
+  identity.Set("values", ToJson(values));
   identity.Set("ranks", trial.ranks);
   identity.Set("seed", trial.seed);
   identity.Set("batch", trial.batch);
@@ -69,11 +63,17 @@ std::string TrialId(const StudyFile& study, const Trial& trial) {
   return base::Sha256Of(identity.Dump(-1)).substr(0, kIdDigits);
 }
 
+Json ToJson(const Settings& settings) {
+  Json json = Json::Object();
+  for (const auto& [key, value] : settings) json.Set(key, value);
+  return json;
+}
+
 Json ToJson(const TrialResult& result) {
   Json json;
   json.Set("schema", kSchema).Set("id", result.id);
   json.Set("arm", result.trial.arm).Set("purpose", result.trial.purpose);
-  json.Set("values", SettingsJson(result.trial.values));
+  json.Set("values", ToJson(result.trial.values));
   json.Set("ranks", result.trial.ranks).Set("seed", result.trial.seed);
   json.Set("batch", result.trial.batch).Set("repeat", result.trial.repeat);
   json.Set("previous", result.trial.previous);

@@ -62,6 +62,7 @@ struct TrialResult {
 // reading of the same runs needs no new runs.
 std::string TrialId(const StudyFile& study, const Trial& trial);
 
+base::Json ToJson(const Settings& settings);   // an object, keys sorted
 base::Json ToJson(const TrialResult& result);  // "stepslack.trial/1"
 // Absent when the JSON is not of that schema.
 std::optional<TrialResult> ParseTrialResult(const base::Json& json);

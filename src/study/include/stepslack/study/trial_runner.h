@@ -13,12 +13,10 @@
 namespace stepslack::study {
 
 struct TrialPlace {
-  std::string room;    // path of the room
   std::string trials;  // absolute folder of all trials, in the room
   Launcher launcher;   // of studies that train
 };
 
-// Seen before: what the folder of the trial says without running anything.
 // Runs the trial, or finds its end, or waits for the end of one that runs already. A
 // trial that fails is a result; errors are only of the study itself: STUDY-0201..4
 // (command), STUDY-0005 interrupted, CONF-* (a value that run.toml refuses). Several
